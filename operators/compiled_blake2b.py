@@ -119,6 +119,14 @@ def finish_lanes(lanes: Lanes, there: int, text: Bytes, before: int) -> None:
 
 
 @part
+def write_digests(lanes: Lanes, there: int, digests: Words, first: int) -> None:
+    """Write what the first lanes end with into rows of digests, as many words as these have."""
+    for lane in range(there):
+        for word in range(digests.shape[1]):
+            digests[first + lane, word] = lanes.states[DIGEST_WORDS * lane + word]
+
+
+@part
 def _advance(lanes: Lanes, before: int, with_last: int) -> None:
     """Absorb a block of each lane until all are at their last one, or past it."""
     steps = 0

@@ -14,6 +14,7 @@ from fugu.operators.compiled_blake2b import (
     area_bytes,
     begin_lanes,
     finish_lanes,
+    write_digests,
 )
 from fugu.operators.compiled_blake2b_block import BLOCK_BYTES, DIGEST_WORDS, LANES
 from fugu.operators.compiled_bytes import WORD_BYTES, put_bytes, put_number, put_size, put_word
@@ -229,6 +230,4 @@ def _draw_digests(
             tail = tail_begins[row]
             lanes.ends[lane] = put_bytes(text, at, tails, tail, tail + tail_lengths[row])
         finish_lanes(lanes, there, text, before)
-        for lane in range(there):
-            for word in range(DIGEST_WORDS):
-                digests[first + lane, word] = lanes.states[DIGEST_WORDS * lane + word]
+        write_digests(lanes, there, digests, first)

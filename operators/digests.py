@@ -1,4 +1,4 @@
-"""Digests of many strings of bytes, without a key: what draws are bound to."""
+"""Digests of many strings of bytes, without a key."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -9,8 +9,9 @@ from fugu.operators.byte_fields import DIGEST_BYTES
 from fugu.operators.keyed_prefix import WORTH_COMPILING
 
 
-def digests_of(contents: Sequence[bytes]) -> ByteColumn:
-    """Return the 32 bytes of BLAKE2b of each string.
+def digests_of(contents: Sequence[bytes], digest_bytes: int = DIGEST_BYTES) -> ByteColumn:
+    """Return BLAKE2b of each string, of so many bytes, a multiple of 8; what draws are bound to
+    has 32.
 
     >>> digests_of([b"anna", b""])[0] == blake2b(b"anna", digest_size=32).digest()
     True
@@ -19,6 +20,6 @@ def digests_of(contents: Sequence[bytes]) -> ByteColumn:
     if len(column) >= WORTH_COMPILING and column.lengths.all() and compiled.available():
         from fugu.operators.compiled_digests import compiled_digests
 
-        return ByteColumn.of_table(compiled_digests(column))
-    digests = [blake2b(content, digest_size=DIGEST_BYTES).digest() for content in column]
-    return ByteColumn.of_table(bytes_of(b"".join(digests)).reshape(-1, DIGEST_BYTES))
+        return ByteColumn.of_table(compiled_digests(column, digest_bytes))
+    digests = [blake2b(content, digest_size=digest_bytes).digest() for content in column]
+    return ByteColumn.of_table(bytes_of(b"".join(digests)).reshape(-1, digest_bytes))

@@ -6,13 +6,12 @@ the next compaction: an exhausted stream never changes.
 """
 
 from collections.abc import Sequence
-from hashlib import blake2b
 
 import numpy as np
 
 from fugu.operators import compiled
-from fugu.operators.byte_column import ByteColumn
 from fugu.operators.columns import joined, taken
+from fugu.operators.digests import digests_of
 from fugu.operators.mechanism import Array, Integers, State
 
 DIGEST_BYTES = 16
@@ -37,7 +36,7 @@ class SpentRows:
             return np.full(len(keys), -1, dtype=np.int64)
         digests = _digests(keys)
         if compiled.available():
-            from fugu.dataflows.state.compiled_key_digests import places_among
+            from fugu.dataflows.state.compiled_digest_search import places_among
 
             return places_among(self.digests, digests)
         at = np.searchsorted(self.digests, digests)
@@ -61,10 +60,4 @@ class SpentRows:
 
 
 def _digests(keys: Sequence[bytes]) -> Array:
-    column = ByteColumn.of(keys)
-    if compiled.available() and column.lengths.all():
-        from fugu.dataflows.state.compiled_key_digests import digests_of
-
-        return digests_of(column).view(_DIGESTS).ravel()
-    content = b"".join([blake2b(key, digest_size=DIGEST_BYTES).digest() for key in keys])
-    return np.frombuffer(content, dtype=_DIGESTS)
+    return digests_of(keys, DIGEST_BYTES).content.view(_DIGESTS)

@@ -50,7 +50,7 @@ def test_digests_are_in_order() -> None:
 
 @pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")
 def test_digests_that_are_not_spread_evenly_are_found() -> None:
-    from fugu.dataflows.state.compiled_key_digests import places_among
+    from fugu.dataflows.state.compiled_digest_search import places_among
 
     close = [bytes([5] * 9) + number.to_bytes(7, "big") for number in range(3_000)]
     ordered = np.array([bytes(15) + b"\1", *close, b"\xff" * 16], dtype="S16")

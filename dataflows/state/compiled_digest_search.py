@@ -1,29 +1,15 @@
-"""Digest keys by BLAKE2b to 16 bytes, and find digests among sorted ones, compiled."""
+"""Find digests of 16 bytes among sorted ones, compiled."""
 
 from typing import Any
 
 import numpy as np
 
-from fugu.operators.byte_column import ByteColumn, Bytes
 from fugu.operators.compiled.compiling import entry_point, part, read_only
-from fugu.operators.compiled_blake2b import Lanes, area_bytes, begin_lanes, finish_lanes
-from fugu.operators.compiled_blake2b_block import DIGEST_WORDS, LANES, fresh_state
-from fugu.operators.compiled_bytes import put_bytes
-from fugu.operators.mechanism import Array, Integers, Words
+from fugu.operators.mechanism import Array, Integers
 
-DIGEST_BYTES = 16
-_WORDS = DIGEST_BYTES // 8
+_WORDS = 2
 _HALF = np.uint64(32)
 _FIRST_STEP = 64
-
-
-def digests_of(keys: ByteColumn) -> Words:
-    """Return the digest of each key, none of them empty, as words with the lowest byte first."""
-    digests = np.empty((len(keys), _WORDS), dtype=np.uint64)
-    state, nothing = fresh_state(0, DIGEST_BYTES), np.zeros(0, dtype=np.uint8)
-    columns = keys.content, read_only(keys.begins), read_only(keys.lengths)
-    _digest_keys(*columns, state, Lanes.of(nothing, state, keys.longest), digests)
-    return digests
 
 
 def places_among(ordered: Array, digests: Array) -> Integers:
@@ -35,29 +21,6 @@ def places_among(ordered: Array, digests: Array) -> Integers:
 
 def _as_words(digests: Array) -> Integers:
     return read_only(np.require(digests, requirements="A").view(np.int64))
-
-
-@entry_point
-def _digest_keys(
-    content: Bytes,
-    begins: Integers,
-    lengths: Integers,
-    state: Words,
-    lanes: Lanes,
-    digests: Words,
-) -> None:
-    text = lanes.messages.view(np.uint8)
-    for first in range(0, len(begins), LANES):
-        begin_lanes(lanes, state)
-        there = min(LANES, len(begins) - first)
-        for lane in range(there):
-            begin = begins[first + lane]
-            end = begin + lengths[first + lane]
-            lanes.ends[lane] = put_bytes(text, area_bytes(lanes) * lane, content, begin, end)
-        finish_lanes(lanes, there, text, 0)
-        for lane in range(there):
-            for word in range(_WORDS):
-                digests[first + lane, word] = lanes.states[DIGEST_WORDS * lane + word]
 
 
 @entry_point
