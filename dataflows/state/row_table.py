@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from fugu.dataflows.base.columns import selected
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.state.key_index import KeyIndex, new_index
 from fugu.dataflows.state.row_block import (
@@ -27,6 +26,7 @@ from fugu.dataflows.state.row_block import (
 )
 from fugu.dataflows.state.spent_rows import DIGEST_BYTES, SpentRows
 from fugu.operators.byte_column import ByteColumn
+from fugu.operators.column import selected
 from fugu.operators.columns import joined, put, taken
 from fugu.operators.mechanism import Array, ExhaustibleMechanism, Integers, State
 
