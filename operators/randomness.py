@@ -14,7 +14,7 @@ from fugu.operators.column import selected
 from fugu.operators.integer_column import column_of
 from fugu.operators.keyed_prefix import RELEASE_ID_BYTES as RELEASE_ID_BYTES
 from fugu.operators.keyed_prefix import RELEASE_IDS_PER_BLOCK as RELEASE_IDS_PER_BLOCK
-from fugu.operators.keyed_prefix import WORTH_COMPILING as WORTH_COMPILING
+from fugu.operators.keyed_prefix import WORTH_HASHING as WORTH_HASHING
 from fugu.operators.keyed_prefix import KeyedPrefix as KeyedPrefix
 from fugu.operators.mechanism import Draws, Integers, Words
 from fugu.operators.secret import Secret
@@ -134,7 +134,7 @@ class KeyedDraws:
         if len(binding) != len(self.stream_keys):
             raise ValueError("draws need one binding for each row")
         blocks = -(-count // WORDS_PER_BLOCK)
-        if len(binding) * coordinates * blocks >= WORTH_COMPILING and compiled.available():
+        if len(binding) * coordinates * blocks >= WORTH_HASHING and compiled.available():
             words = self._compiled_words(purpose, binding, coordinates, blocks)
         else:
             words = self._hashed_words(purpose, binding, coordinates, blocks)
