@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.flows.added_partitions import added_partitions, partitions_begun
 from fugu.dataflows.flows.first_start import (
     empty_topic_begin,
     own_begin,
@@ -107,10 +108,14 @@ class Preparation:
         law = self.mechanism.law_digest()
         self.scope = DrawScope(keys.noise, name, kind, version, law, keys.epoch)
         self.ledger = find_ledger(self.client, self.pipeline)
+        self.begun = partitions_begun(file)
+        source = self.client.topic(self.pipeline.source.topic)
+        if source and (added := added_partitions(file, source, self.begun)):
+            log.warning("%s", added)
 
     def streams(self, shards: list[int] | None) -> list[Plan]:
         """Plan one dataflow for each shard."""
-        pipeline, topics = self.pipeline, find_topics(self.client, self.pipeline)
+        pipeline, topics = self.pipeline, find_topics(self.client, self.pipeline, self.begun)
         directories = self._owned(shards, topics)
         source, admission = topics.source, self._admission(topics.source)
         stage = stage_of(pipeline, self.mechanism, self.scope, source.identity, admission)
@@ -125,7 +130,7 @@ class Preparation:
 
     def aggregate(self, operator: AggregateOperator, shards: list[int] | None) -> list[Plan]:
         """Plan one dataflow for each shard, the merge, and changes of policies."""
-        summing, merging = find_aggregate_topics(self.client, self.pipeline)
+        summing, merging = find_aggregate_topics(self.client, self.pipeline, self.begun)
         topics = Topics(summing.source, merging.sink, summing.dead_letters)
         directories = self._owned(shards, topics)
         for shard, directory in directories.items():
