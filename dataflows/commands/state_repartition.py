@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 from rich.console import Console
@@ -20,6 +19,7 @@ from fugu.dataflows.base.errors import ConfigurationError, KafkaUnavailable, Sta
 from fugu.dataflows.commands.arguments import PipelineArgument
 from fugu.dataflows.commands.state import newest_table, require_graceful_stop
 from fugu.dataflows.flows.first_start import own_begin
+from fugu.dataflows.flows.found_partitioner import as_begun, stored_partitioner
 from fugu.dataflows.flows.state_directories import root_directory, shard_directories
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kafka.clients import client_of
@@ -69,6 +69,7 @@ def repartition(pipeline: PipelineArgument) -> None:
     state.shards is to change: write the new value into the pipeline file before. The pipeline
     must have stopped gracefully. Killed anywhere, it is run once more.
     """
+    pipeline = as_begun(pipeline)
     root, console = root_directory(pipeline), Console()
     exchange = Exchange(root.path)
     _require_single_records(pipeline.pipeline)
@@ -140,16 +141,15 @@ def _stopped(file: PipelineFile, root: Path) -> Iterator[_State]:
             for directory in directories
             for partition, offset in require_graceful_stop(directory).items()
         }
-        layout = _stored_layout(file.pipeline, fingerprints[0])
+        layout = _stored_layout(file, fingerprints[0])
         yield _State(directories, fingerprints, stopped_at, layout)
 
 
-def _stored_layout(pipeline: Pipeline, stored: Fingerprint) -> _Layout:
+def _stored_layout(file: PipelineFile, stored: Fingerprint) -> _Layout:
     """Return the layout of a state; `StartRefused` if it reads records in another way, too."""
-    for partitioner in get_args(Partitioner):
-        source = pipeline.source.model_copy(update={"partitioner": partitioner})
-        if stored.reading == reading_digest(pipeline.model_copy(update={"source": source})):
-            return _Layout(stored.partitions, stored.shards, partitioner)
+    partitioner = stored_partitioner(file, stored)
+    if partitioner is not None:
+        return _Layout(stored.partitions, stored.shards, partitioner)
     raise StartRefused(
         "source.value, timestamp or dedupe, or operator.alphabet changed, so the same records "
         "would be read as others. Only partitioner and state.shards can be changed here; set the "
@@ -159,9 +159,9 @@ def _stored_layout(pipeline: Pipeline, stored: Fingerprint) -> _Layout:
 
 def _layout_of(pipeline: Pipeline, source: Topic) -> _Layout:
     partitioner = pipeline.source.partitioner
-    if partitioner == "unchecked":
+    if partitioner == "unchecked" or partitioner == "auto":
         raise ConfigurationError(
-            "source.partitioner is unchecked, so nobody knows where keys belong. Write the "
+            f"source.partitioner is {partitioner}, so nobody knows where keys belong. Write the "
             "partitioner of the producers: murmur2 (Java, kafka-python) or crc32 (librdkafka)"
         )
     if pipeline.state.shards > source.partitions:

@@ -13,6 +13,7 @@ from fugu.dataflows.flows.first_start import (
     require_keys_without_a_past,
 )
 from fugu.dataflows.flows.former_stages import former_rows
+from fugu.dataflows.flows.found_partitioner import with_partitioner
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.policies import PoliciesPlan
@@ -104,14 +105,21 @@ class Preparation:
         for remark in self.pipeline.operator.remarks(file, self.mechanism):
             log.warning("%s", remark)
         self.client = client_of(file.connection(), self.pipeline.source.generation)
+        self._settle_partitioner()
         name, kind, version = self.pipeline.name, self.pipeline.operator.kind, self.pipeline.version
         law = self.mechanism.law_digest()
         self.scope = DrawScope(keys.noise, name, kind, version, law, keys.epoch)
         self.ledger = find_ledger(self.client, self.pipeline)
-        self.begun = partitions_begun(file)
+        self.begun = partitions_begun(self.file)
         source = self.client.topic(self.pipeline.source.topic)
-        if source and (added := added_partitions(file, source, self.begun)):
+        if source and (added := added_partitions(self.file, source, self.begun)):
             log.warning("%s", added)
+
+    def _settle_partitioner(self) -> None:
+        self.file, why = with_partitioner(self.file, self.client)
+        self.pipeline = self.file.pipeline
+        if why is not None:
+            log.info("source.partitioner is %s", why)
 
     def streams(self, shards: list[int] | None) -> list[Plan]:
         """Plan one dataflow for each shard."""
@@ -242,6 +250,7 @@ class Preparation:
         """Admit as many keys in every partition."""
         most = -(-self.pipeline.state.max_keys // source.partitions)
         partitioner, aggregate = self.pipeline.source.partitioner, aggregate_of(self.pipeline)
+        assert partitioner != "auto"
         if aggregate is None:
             return Admission(partitioner, source.partitions, most)
         try:
