@@ -4,6 +4,9 @@
 .NOTPARALLEL:
 .PHONY: help demo bikes city clickstream heart-rate household quick test test-clients acceptance bench docs lint clean need-python need-kafka
 
+# Without cached bytecode each of the hundreds of processes that tests start would compile Python anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Tests start a Kafka of their own, unless FUGU_TEST_BOOTSTRAP names a running one.
 KAFKA := $(if $(FUGU_TEST_BOOTSTRAP),,kafka)
 

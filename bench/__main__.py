@@ -53,7 +53,7 @@ _QUICK = Choice(rounds=1, seconds=1.0, records=300_000, quick=True)
 _SCALING = 3
 _PATH = (200_000, 2_000, 3)
 _LATENCY_RATES, _LATENCY_ROUNDS = (1_000.0, 20_000.0, 100_000.0), 3
-_PROCESSES = (200_000, 2_000, 3)
+_PROCESSES = (2_000_000, 2_000, 3)
 _FLOOD = (1_000_000, 100_000)
 _TEMPORAL = (100_000, 2_000, 3, 100_000)
 _PARTITIONS = 4
@@ -64,7 +64,7 @@ app.add_typer(without_kafka.app)
 
 @app.callback(invoke_without_command=True)
 def bench(context: typer.Context) -> None:
-    """Measure; without a command, the path, and Fugu beside its peers."""
+    """Measure the path, and Fugu beside its peers, or what a command names."""
     if context.invoked_subcommand is None:
         path()
         peers()
@@ -92,7 +92,7 @@ def peers(
         typer.Option(help="Where the files go; bench/results if all is measured as usual."),
     ] = None,
 ) -> None:
-    """Fugu beside what people would use instead, doing the same job on the same records.
+    """Compare Fugu with what people would use instead, doing the same job on the same records.
 
     About half an hour, and some more when the peers' environments are made.
     """
@@ -124,7 +124,7 @@ def path(
     ],
     results: Folder = RESULTS,
 ) -> None:
-    """`fugu run` beside a bare loop of stock kafka-python, and every part by itself.
+    """Compare `fugu run` with a bare loop of stock kafka-python, and every part by itself.
 
     About three minutes.
     """
@@ -150,7 +150,7 @@ def latency(
     every: Annotated[str, typer.Option(help="Length of an epoch.")] = "1s",
     results: Folder = RESULTS,
 ) -> None:
-    """How old a release is, with epochs and without, and what ends of epochs are busy with.
+    """Measure the age of releases, with epochs and without, and the parts of an epoch's end.
 
     About eight minutes.
     """
@@ -182,7 +182,7 @@ def one_and_two(
     ] = _PROCESSES[2],
     results: Folder = RESULTS,
 ) -> None:
-    """`fugu run --processes 1` beside `--processes 2`.
+    """Compare `fugu run --processes 1` with `--processes 2`.
 
     About three minutes. With fewer than three processors the ratio is for information only.
     """
@@ -209,7 +209,7 @@ def scaling(
         typer.Option(help="Where the files go; bench/results if all is measured as usual."),
     ] = None,
 ) -> None:
-    """Cost of a record by users, size, partitions, symbols and skew; restart; bytes of state.
+    """Measure the cost of a record by users, symbols and skew; restart; bytes of state.
 
     About 20 minutes.
     """
@@ -237,7 +237,7 @@ def flood(
     ],
     results: Folder = RESULTS,
 ) -> None:
-    """`fugu run` under a flood of new keys: outcomes, memory, throughput.
+    """Measure `fugu run` under a flood of new keys: outcomes, memory, throughput.
 
     About five minutes.
     """
@@ -260,7 +260,7 @@ def temporal_perturbation(
     ] = _TEMPORAL[3],
     results: Folder = RESULTS,
 ) -> None:
-    """Temporal perturbation on Kafka beside the stock loop; then by mechanism, window and users.
+    """Compare temporal perturbation with the stock loop; measure mechanisms.
 
     About ten minutes, and 5 GB of memory; a minute and little memory with `--most-users 2000`.
     """
@@ -283,7 +283,7 @@ def client(
     records: Annotated[int, typer.Option(help="Records of a round.")] = 400_000,
     rounds: Annotated[int, typer.Option(help="Rounds of each way, in turns.")] = 5,
 ) -> None:
-    """What passing a record on costs: confluent-kafka beside librdkafka in compiled code."""
+    """Measure what passing a record on costs: confluent-kafka beside compiled librdkafka calls."""
     with _kafka() as (_, bootstrap, _say):
         costs = native_client.measure_clients(bootstrap, records, rounds)
     for line in native_client.costs_in_words(costs):
@@ -292,7 +292,7 @@ def client(
 
 @contextmanager
 def _kafka() -> Iterator[tuple[Path, str, Callable[[str], None]]]:
-    """A folder, a broker's address, and how to say what goes on."""
+    """Hold a folder, a broker's address, and how to say what goes on."""
     with (
         Console().status("starting Kafka") as status,
         TemporaryDirectory(prefix="fugu-bench-") as folder,

@@ -1,4 +1,4 @@
-"""What it costs to read a record: `python -m bench.decoding`, some seconds, without Kafka.
+"""Measure what it costs to read a record: `python -m bench.decoding`, some seconds, without Kafka.
 
 The same records from lists by orjson, and from columns by compiled code, in turn; thread CPU
 nanoseconds per record, medians of rounds.
@@ -30,7 +30,7 @@ _LARGEST_VALUE = 10_000
 
 @dataclass(frozen=True)
 class Cost:
-    """Nanoseconds per record of one domain."""
+    """Hold nanoseconds per record of one domain."""
 
     domain: str
     lists: float

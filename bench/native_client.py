@@ -1,4 +1,4 @@
-"""What a record costs from the socket to the socket, in CPU time: confluent-kafka's Python calls
+"""Measure the CPU time of a record from the socket to the socket: confluent-kafka's Python calls
 beside librdkafka called from compiled code. Both pass records on with two headers."""
 
 import time
@@ -30,7 +30,7 @@ _VALUE = b'{"zone":"light","at":"2026-01-01T00:00:00.000Z","device":"watch-0042"
 
 @dataclass(frozen=True)
 class Cost:
-    """CPU microseconds per record: of the thread that passes records on, and of all threads."""
+    """Hold CPU microseconds per record of the thread that passes records on, and of all."""
 
     thread: float
     process: float

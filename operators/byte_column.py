@@ -1,12 +1,12 @@
 """Many strings of bytes in one array, without an object for each."""
 
 from collections.abc import Iterator, Sequence
-from typing import overload
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.operators.column import Column
+from fugu.operators.column import Cell, Column
 from fugu.operators.mechanism import Integers
 
 Bytes = NDArray[np.uint8]
@@ -17,15 +17,11 @@ _COMPARED_AT_ONCE = 64
 """So many last bytes of all strings are compared one by one; longer strings, each as a whole."""
 
 
-class ByteColumn(Column[bytes]):
-    """Present many strings, which lie anywhere in one array, as a sequence.
+class SpanColumn(Column[Cell]):
+    """Hold where each string lies in one array.
 
-    String i is `content[begins[i] : begins[i] + lengths[i]]`. Strings may overlap, and content that
-    belongs to none of them does no harm. Nothing is copied where a column is made of another one.
-
-    >>> column = ByteColumn.of([b"anna", b"", b"ben"])
-    >>> column[2], list(column.taken(np.array([2, 0, 2])))
-    (b'ben', [b'ben', b'anna', b'ben'])
+    Strings may overlap, and content that belongs to none of them does no harm. Nothing is copied
+    where a column is made of another one.
     """
 
     __slots__ = ("begins", "content", "lengths")
@@ -35,6 +31,25 @@ class ByteColumn(Column[bytes]):
         self.content.flags.writeable = False
         self.begins = np.ascontiguousarray(begins)
         self.lengths = np.ascontiguousarray(lengths)
+
+    def taken(self, index: Integers | slice) -> Self:
+        return type(self)(self.content, self.begins[index], self.lengths[index])
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+
+class ByteColumn(SpanColumn[bytes]):
+    """Present many strings, which lie anywhere in one array, as a sequence.
+
+    String i is `content[begins[i] : begins[i] + lengths[i]]`.
+
+    >>> column = ByteColumn.of([b"anna", b"", b"ben"])
+    >>> column[2], list(column.taken(np.array([2, 0, 2])))
+    (b'ben', [b'ben', b'anna', b'ben'])
+    """
+
+    __slots__ = ()
 
     @classmethod
     def of(cls, parts: Sequence[bytes]) -> "ByteColumn":
@@ -80,10 +95,6 @@ class ByteColumn(Column[bytes]):
         """Return the length of the longest string, 0 where there is none."""
         return int(self.lengths.max(initial=0))
 
-    def followed_by(self, others: "ByteColumn") -> "ByteColumn":
-        """Return the strings of both columns."""
-        return ByteColumn.chained([self, others])
-
     def places_of(self, string: bytes) -> Integers:
         """Return the places of a string, in order.
 
@@ -99,10 +110,6 @@ class ByteColumn(Column[bytes]):
             same = (self[place] == string for place in places.tolist())
             places = places[np.fromiter(same, dtype=bool, count=len(places))]
         return places
-
-    def taken(self, index: Integers) -> "ByteColumn":
-        """Return the strings at these places, in this order."""
-        return ByteColumn(self.content, self.begins[index], self.lengths[index])
 
     def replaced(self, places: Integers, strings: "ByteColumn") -> "ByteColumn":
         """Return the column with other strings at these places.
@@ -128,32 +135,14 @@ class ByteColumn(Column[bytes]):
             return self.content[first : int(ends[-1])].tobytes()
         return b"".join(self)
 
-    def __len__(self) -> int:
-        return len(self.begins)
-
     def __iter__(self) -> Iterator[bytes]:
         content, begins = self.content.tobytes(), self.begins.tolist()
         ends = (self.begins + self.lengths).tolist()
         return iter([content[begin:end] for begin, end in zip(begins, ends, strict=True)])
 
-    @overload
-    def __getitem__(self, index: int) -> bytes: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> "ByteColumn": ...
-
-    def __getitem__(self, index: int | slice) -> "bytes | ByteColumn":
-        if isinstance(index, slice):
-            return ByteColumn(self.content, self.begins[index], self.lengths[index])
-        begin = self.begins[index]
-        return self.content[begin : begin + self.lengths[index]].tobytes()
-
-
-def strings_at(strings: Sequence[bytes], index: Integers) -> Sequence[bytes]:
-    """Return the strings at these places, as a column if they are one."""
-    if isinstance(strings, ByteColumn):
-        return strings.taken(index)
-    return [strings[place] for place in index.tolist()]
+    def cell(self, place: int) -> bytes:
+        begin = self.begins[place]
+        return self.content[begin : begin + self.lengths[place]].tobytes()
 
 
 def bytes_of(content: bytes) -> Bytes:

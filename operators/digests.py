@@ -6,7 +6,7 @@ from hashlib import blake2b
 from fugu.operators import compiled
 from fugu.operators.byte_column import ByteColumn, bytes_of
 from fugu.operators.byte_fields import DIGEST_BYTES
-from fugu.operators.keyed_prefix import WORTH_COMPILING
+from fugu.operators.keyed_prefix import WORTH_HASHING
 
 
 def digests_of(contents: Sequence[bytes], digest_bytes: int = DIGEST_BYTES) -> ByteColumn:
@@ -17,7 +17,7 @@ def digests_of(contents: Sequence[bytes], digest_bytes: int = DIGEST_BYTES) -> B
     True
     """
     column = ByteColumn.of(contents)
-    if len(column) >= WORTH_COMPILING and column.lengths.all() and compiled.available():
+    if len(column) >= WORTH_HASHING and column.lengths.all() and compiled.available():
         from fugu.operators.compiled_digests import compiled_digests
 
         return ByteColumn.of_table(compiled_digests(column, digest_bytes))

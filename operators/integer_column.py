@@ -1,7 +1,7 @@
 """Whole numbers in one array, as a sequence of Python's integers."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +22,7 @@ class IntegerColumn(Column[int]):
     def __init__(self, array: Integers) -> None:
         self.array = array
 
-    def taken(self, index: Integers) -> "IntegerColumn":
-        """Return the numbers at these places, in this order."""
+    def taken(self, index: Integers | slice) -> "IntegerColumn":
         return IntegerColumn(self.array[index])
 
     def __len__(self) -> int:
@@ -36,16 +35,8 @@ class IntegerColumn(Column[int]):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self.array, dtype=dtype, copy=copy)
 
-    @overload
-    def __getitem__(self, index: int) -> int: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> "IntegerColumn": ...
-
-    def __getitem__(self, index: int | slice) -> "int | IntegerColumn":
-        if isinstance(index, slice):
-            return IntegerColumn(self.array[index])
-        return int(self.array[index])
+    def cell(self, place: int) -> int:
+        return int(self.array[place])
 
 
 def column_of(numbers: Sequence[int]) -> Integers:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 RELEASE_IDS_PER_BLOCK = 4
 RELEASE_ID_BYTES = 16
-WORTH_COMPILING = 16
+WORTH_HASHING = 16
 """Fewer blocks are hashed sooner than a compiled function is called."""
 
 
@@ -48,7 +48,7 @@ class KeyedPrefix:
         More fields of a row are a number of each column of `numbers`.
         """
         tails = encode_rows(len(keys), *numbers)
-        if len(keys) >= WORTH_COMPILING and compiled.available():
+        if len(keys) >= WORTH_HASHING and compiled.available():
             from fugu.operators.compiled_names import name_keys
 
             return name_keys(self.compiled, ByteColumn.of(keys), tails)
@@ -56,7 +56,7 @@ class KeyedPrefix:
 
     def names_of_offsets(self, offsets: Integers) -> ByteColumn:
         """Return a name for each offset: neighbours share a block, whose digest names them all."""
-        if len(offsets) >= WORTH_COMPILING and compiled.available():
+        if len(offsets) >= WORTH_HASHING and compiled.available():
             from fugu.operators.compiled_names import name_offsets
 
             return name_offsets(self.compiled, offsets)

@@ -8,12 +8,13 @@ from functools import cached_property
 import numpy as np
 
 from fugu.operators import compiled
-from fugu.operators.byte_column import ByteColumn, strings_at
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.byte_fields import Field, encode_each, encode_field, encode_fields
+from fugu.operators.column import selected
 from fugu.operators.integer_column import column_of
 from fugu.operators.keyed_prefix import RELEASE_ID_BYTES as RELEASE_ID_BYTES
 from fugu.operators.keyed_prefix import RELEASE_IDS_PER_BLOCK as RELEASE_IDS_PER_BLOCK
-from fugu.operators.keyed_prefix import WORTH_COMPILING as WORTH_COMPILING
+from fugu.operators.keyed_prefix import WORTH_HASHING as WORTH_HASHING
 from fugu.operators.keyed_prefix import KeyedPrefix as KeyedPrefix
 from fugu.operators.mechanism import Draws, Integers, Words
 from fugu.operators.secret import Secret
@@ -133,7 +134,7 @@ class KeyedDraws:
         if len(binding) != len(self.stream_keys):
             raise ValueError("draws need one binding for each row")
         blocks = -(-count // WORDS_PER_BLOCK)
-        if len(binding) * coordinates * blocks >= WORTH_COMPILING and compiled.available():
+        if len(binding) * coordinates * blocks >= WORTH_HASHING and compiled.available():
             words = self._compiled_words(purpose, binding, coordinates, blocks)
         else:
             words = self._hashed_words(purpose, binding, coordinates, blocks)
@@ -141,7 +142,7 @@ class KeyedDraws:
 
     def taken(self, rows: Integers) -> "KeyedDraws":
         """Return the draws of some of the rows: the same words, without work for others."""
-        keys, positions = strings_at(self.stream_keys, rows), strings_at(self.positions, rows)
+        keys, positions = selected(self.stream_keys, rows), selected(self.positions, rows)
         return replace(self, stream_keys=keys, positions=positions)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""How old records are when their releases are appended, with epochs, without, and beside a loop."""
+"""Measure the age of releases when they are appended, with epochs, without, and beside a loop."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ LOOP = Peer("vectorised", "hand-vectorised loop", "vectorised_loop")
 
 @dataclass(frozen=True)
 class Settings:
-    """What was asked for, and how busy the machine was already (load average of a minute)."""
+    """Hold what was asked for, and how busy the machine was already (load average of a minute)."""
 
     command: str
     rates: Sequence[float]
@@ -33,19 +33,19 @@ class Settings:
 
 @dataclass(frozen=True)
 class TracedFugu(Fugu):
-    """`fugu run` with a clock on the ends of epochs, in the bench's own environment."""
+    """Start `fugu run` with a clock on the ends of epochs, in the bench's own environment."""
 
     trace: Path = Path()
 
     def command(self, python: Path, place: Place) -> list[str]:
-        """With the file that the trace goes to."""
+        """Name the file that the trace goes to."""
         _, _, _, *arguments = super().command(python, place)
         return [sys.executable, "-m", "bench.latency.traced", str(self.trace), *arguments]
 
 
 @dataclass(frozen=True)
 class Part:
-    """Milliseconds of one part of an epoch's end."""
+    """Hold milliseconds of one part of an epoch's end."""
 
     name: str
     median: float
@@ -55,7 +55,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Run:
-    """One measurement; `parts` are those of the ends of epochs, if there were any."""
+    """Hold one measurement; `parts` are those of the ends of epochs, if there were any."""
 
     title: str
     latency: Latency
@@ -63,7 +63,7 @@ class Run:
 
 
 def measure_latency(bench: Bench, settings: Settings, say: Callable[[str], None]) -> list[Run]:
-    """All rates, round after round."""
+    """Measure all rates, round after round."""
     trace = bench.folder / "trace.json"
     with_epochs = TracedFugu("fugu", "", FUGU.environment, kafka=FUGU.kafka, trace=trace)
     python = environment(LOOP.environment, say)
@@ -84,7 +84,7 @@ def measure_latency(bench: Bench, settings: Settings, say: Callable[[str], None]
 
 
 def read_trace(path: Path) -> list[Part]:
-    """The parts of ends of epochs, largest first, and garbage collections."""
+    """Return the parts of ends of epochs, largest first, and garbage collections."""
     trace = orjson.loads(path.read_bytes())
     ends = trace["ends"][_FIRST_ENDS:]
     names = {name for end in ends for name in end}

@@ -1,4 +1,4 @@
-"""Latencies as a table, and what the ends of epochs were busy with."""
+"""Show latencies as a table, and what the ends of epochs were busy with."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -10,7 +10,7 @@ from bench.page import Page
 
 
 def latency_page(settings: Settings, runs: Sequence[Run]) -> Page:
-    """What a person wants to know."""
+    """Make the page of a measurement."""
     grids = [_latencies(settings, runs)]
     grids += [
         _parts(f"{title} at {rate:,.0f} records/s: an epoch's end, ms", one)

@@ -1,4 +1,4 @@
-"""`fugu`, with a clock on what the end of an epoch does: `python -m bench.latency.traced`.
+"""Run `fugu` with a clock on what the end of an epoch does: `python -m bench.latency.traced`.
 
     TRACE ARGUMENTS...
 
@@ -43,7 +43,7 @@ PARTS: list[tuple[type, str, str]] = [
 
 
 class Trace:
-    """Times of the thread of one dataflow."""
+    """Hold times of the thread of one dataflow."""
 
     def __init__(self) -> None:
         self.ends: list[dict[str, float]] = []

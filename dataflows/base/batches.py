@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from fugu.dataflows.base.columns import selected
+from fugu.operators.column import selected
 from fugu.operators.mechanism import Array, Releases
 
 Header = tuple[str, bytes]

@@ -1,22 +1,19 @@
 """Columns of records that may lack something, and of headers, without an object for each record."""
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar, cast, overload
+from typing import cast
 
 import numpy as np
 
-from fugu.operators.byte_column import ByteColumn, Bytes
+from fugu.operators.byte_column import ByteColumn, SpanColumn
 from fugu.operators.column import Column
-from fugu.operators.integer_column import IntegerColumn
 from fugu.operators.mechanism import Integers
 
 NONE = -1
 """The length of what is not there."""
 
-Cell = TypeVar("Cell")
 
-
-class OptionalByteColumn(Column[bytes | None]):
+class OptionalByteColumn(SpanColumn[bytes | None]):
     """Present strings of bytes as `ByteColumn` does, None where the length is `NONE`.
 
     >>> column = OptionalByteColumn.of([b"anna", None])
@@ -24,13 +21,7 @@ class OptionalByteColumn(Column[bytes | None]):
     ([b'anna', None], True)
     """
 
-    __slots__ = ("begins", "content", "lengths")
-
-    def __init__(self, content: Bytes, begins: Integers, lengths: Integers) -> None:
-        self.content = content.view()
-        self.content.flags.writeable = False
-        self.begins = np.ascontiguousarray(begins)
-        self.lengths = np.ascontiguousarray(lengths)
+    __slots__ = ()
 
     @classmethod
     def of(cls, parts: Sequence[bytes | None]) -> "OptionalByteColumn":
@@ -51,13 +42,6 @@ class OptionalByteColumn(Column[bytes | None]):
             return None
         return ByteColumn(self.content, self.begins, self.lengths)
 
-    def taken(self, index: Integers) -> "OptionalByteColumn":
-        """Return what is at these places, in this order."""
-        return OptionalByteColumn(self.content, self.begins[index], self.lengths[index])
-
-    def __len__(self) -> int:
-        return len(self.begins)
-
     def __iter__(self) -> Iterator[bytes | None]:
         if (present := self.present) is not None:
             return iter(present)
@@ -65,16 +49,8 @@ class OptionalByteColumn(Column[bytes | None]):
         lengths = self.lengths.tolist()
         return (None if n == NONE else part for part, n in zip(there, lengths, strict=True))
 
-    @overload
-    def __getitem__(self, index: int) -> bytes | None: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> "OptionalByteColumn": ...
-
-    def __getitem__(self, index: int | slice) -> "bytes | OptionalByteColumn | None":
-        if isinstance(index, slice):
-            return OptionalByteColumn(self.content, self.begins[index], self.lengths[index])
-        begin, length = self.begins[index], self.lengths[index]
+    def cell(self, place: int) -> bytes | None:
+        begin, length = self.begins[place], self.lengths[place]
         return None if length == NONE else self.content[begin : begin + length].tobytes()
 
 
@@ -94,10 +70,9 @@ class HeaderColumns(Column[list[tuple[str, bytes]]]):
         self._count = count
         self.contents = contents
 
-    def taken(self, index: Integers) -> "HeaderColumns":
-        """Return the headers of the records at these places, in this order."""
+    def taken(self, index: Integers | slice) -> "HeaderColumns":
         return HeaderColumns(
-            len(index),
+            len(range(self._count)[index] if isinstance(index, slice) else index),
             {
                 name: content if isinstance(content, bytes) else content.taken(index)
                 for name, content in self.contents.items()
@@ -117,27 +92,8 @@ class HeaderColumns(Column[list[tuple[str, bytes]]]):
         names = list(self.contents)
         return (list(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
 
-    @overload
-    def __getitem__(self, index: int) -> list[tuple[str, bytes]]: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> "HeaderColumns": ...
-
-    def __getitem__(self, index: int | slice) -> "list[tuple[str, bytes]] | HeaderColumns":
-        if isinstance(index, slice):
-            return self.taken(np.arange(self._count)[index])
+    def cell(self, place: int) -> list[tuple[str, bytes]]:
         return [
-            (name, content if isinstance(content, bytes) else content[index])
+            (name, content if isinstance(content, bytes) else content[place])
             for name, content in self.contents.items()
         ]
-
-
-def selected(column: Sequence[Cell], places: Integers | Sequence[int]) -> Sequence[Cell]:
-    """Return the cells of any column at these places, as a column of the same kind or a list.
-
-    >>> selected([5, 6, 7], [2, 0])
-    [7, 5]
-    """
-    if isinstance(column, ByteColumn | OptionalByteColumn | IntegerColumn | HeaderColumns):
-        return cast(Sequence[Cell], column.taken(np.asarray(places, dtype=np.int64)))
-    return [column[place] for place in np.asarray(places, dtype=np.int64).tolist()]

@@ -151,6 +151,8 @@ def rotate(
 def stopped(file: PipelineFile) -> Iterator[list[StateDirectory]]:
     """Own the directories of all shards; `StartRefused` while a process runs one of them."""
     directories = all_directories(file)
+    for directory in directories:
+        directory.refuse_while_exchanged()
     missing = [directory.path for directory in directories if not directory.path.is_dir()]
     if missing:
         raise ConfigurationError(f"there is no state in {missing[0]}; has the pipeline run yet?")

@@ -20,6 +20,7 @@ from fugu.dataflows.commands.arguments import PipelineArgument, pipeline_option
 from fugu.dataflows.commands.published import Streams, published_symbols
 from fugu.dataflows.commands.state import newest_table, require_graceful_stop, stopped
 from fugu.dataflows.flows.first_start import own_begin
+from fugu.dataflows.flows.found_partitioner import as_begun
 from fugu.dataflows.flows.state_directories import shard_directories
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
@@ -101,7 +102,8 @@ def continue_(
     Every stream goes on with what it has spent, and with what readers know after all releases so
     far: they are read back from the sanitized topic. The pipeline must have stopped gracefully.
     """
-    after, change = pipeline, change_between(before, pipeline)
+    before, after = as_begun(before), as_begun(pipeline)
+    change = change_between(before, after)
     for directory in shard_directories(after):
         _finish_interrupted(directory, before.pipeline.version)
     client = client_of(after.connection(), after.pipeline.source.generation)

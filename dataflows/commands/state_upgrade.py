@@ -11,6 +11,7 @@ from rich.console import Console
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.commands.arguments import PipelineArgument
 from fugu.dataflows.commands.state import require_graceful_stop, stopped
+from fugu.dataflows.flows.found_partitioner import as_begun
 from fugu.dataflows.flows.sections import layout_of
 from fugu.dataflows.pipeline.config import Pipeline, reading_digest
 from fugu.dataflows.pipeline.mechanisms import configure
@@ -29,6 +30,7 @@ def upgrade(pipeline: PipelineArgument) -> None:
 
     Stop the pipeline gracefully with the version before, install this one, run this, and start.
     """
+    pipeline = as_begun(pipeline)
     mechanism = configure(pipeline).mechanism
     with stopped(pipeline) as directories:
         stored = {directory: directory.stored() for directory in directories}

@@ -8,6 +8,7 @@ from rich.console import Console
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
 from fugu.dataflows.commands.output import folding_table, print_json
+from fugu.dataflows.flows.found_partitioner import as_begun, sampled_keys
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.connection import Connection
@@ -118,6 +119,7 @@ def _check_kafka(
         checks.failed("source.topic", f"topic {pipeline.source.topic} does not exist; create it")
         return
     _report("source.topic", source, source_problems(pipeline, source), checks)
+    _check_partitioner(file, client, source, checks)
     _check_source_limits(source, pipeline.source.max_value_bytes, checks)
     for output in outputs(pipeline, source):
         sink = client.topic(output.name)
@@ -137,6 +139,27 @@ def _check_kafka(
         _check_policies(client, signatures, pipeline.partials_topic, checks)
     if pipeline.ledger is not None:
         _check_ledger(client, pipeline.ledger, checks)
+
+
+def _check_partitioner(file: PipelineFile, client: Client, source: Topic, checks: Checks) -> None:
+    """Compare where the newest keys are with where producers should have sent them."""
+    written, sample = as_begun(file).pipeline.source.partitioner, sampled_keys(client, source)
+    if written == "auto":
+        try:
+            found, why = sample.choice
+            checks.passed("source.partitioner", f"auto, which is {found}: {why}")
+        except FuguError as error:
+            checks.failed("source.partitioner", str(error))
+    elif written == "unchecked":
+        checks.passed("source.partitioner", f"unchecked; {sample.in_words}")
+    elif sample.keys and written not in sample.fitting:
+        checks.warned(
+            "source.partitioner",
+            f"{written}, but {sample.in_words}. Keys in another partition become dead letters "
+            "(wrong_partition); if producers have changed, run fugu state repartition",
+        )
+    else:
+        checks.passed("source.partitioner", f"{written}; {sample.in_words}")
 
 
 def _check_policies(client: Client, signatures: Signatures, log: str, checks: Checks) -> None:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.flows.added_partitions import added_partitions, partitions_begun
 from fugu.dataflows.flows.first_start import (
     empty_topic_begin,
     own_begin,
@@ -12,6 +13,7 @@ from fugu.dataflows.flows.first_start import (
     require_keys_without_a_past,
 )
 from fugu.dataflows.flows.former_stages import former_rows
+from fugu.dataflows.flows.found_partitioner import with_partitioner
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.policies import PoliciesPlan
@@ -112,14 +114,25 @@ class Preparation:
         ]:
             log.warning("%s", remark)
         self.client = client_of(file.connection(), self.pipeline.source.generation)
+        self._settle_partitioner()
         name, kind, version = self.pipeline.name, self.pipeline.operator.kind, self.pipeline.version
         law = self.mechanism.law_digest()
         self.scope = DrawScope(keys.noise, name, kind, version, law, keys.epoch)
         self.ledger = find_ledger(self.client, self.pipeline)
+        self.begun = partitions_begun(self.file)
+        source = self.client.topic(self.pipeline.source.topic)
+        if source and (added := added_partitions(self.file, source, self.begun)):
+            log.warning("%s", added)
+
+    def _settle_partitioner(self) -> None:
+        self.file, why = with_partitioner(self.file, self.client)
+        self.pipeline = self.file.pipeline
+        if why is not None:
+            log.info("source.partitioner is %s", why)
 
     def streams(self, shards: list[int] | None) -> list[Plan]:
         """Plan one dataflow for each shard."""
-        pipeline, topics = self.pipeline, find_topics(self.client, self.pipeline)
+        pipeline, topics = self.pipeline, find_topics(self.client, self.pipeline, self.begun)
         directories = self._owned(shards, topics)
         source, admission = topics.source, self._admission(topics.source)
         stage = stage_of(pipeline, self.mechanism, self.scope, source.identity, admission)
@@ -134,7 +147,7 @@ class Preparation:
 
     def aggregate(self, operator: AggregateOperator, shards: list[int] | None) -> list[Plan]:
         """Plan one dataflow for each shard, the merge, and changes of policies."""
-        summing, merging = find_aggregate_topics(self.client, self.pipeline)
+        summing, merging = find_aggregate_topics(self.client, self.pipeline, self.begun)
         topics = Topics(summing.source, merging.sink, summing.dead_letters)
         directories = self._owned(shards, topics)
         for shard, directory in directories.items():
@@ -246,6 +259,7 @@ class Preparation:
         """Admit as many keys in every partition."""
         most = -(-self.pipeline.state.max_keys // source.partitions)
         partitioner, aggregate = self.pipeline.source.partitioner, aggregate_of(self.pipeline)
+        assert partitioner != "auto"
         if aggregate is None:
             return Admission(partitioner, source.partitions, most)
         try:

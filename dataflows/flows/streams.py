@@ -22,7 +22,7 @@ from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.stages.stage import StreamStage
 from fugu.operators.budget import without_budget
 from fugu.operators.mechanism import Array
-from fugu.operators.randomness import WORTH_COMPILING
+from fugu.operators.randomness import WORTH_HASHING
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 
 
@@ -82,5 +82,5 @@ class StreamsPlan(PartitionsPlan[Sanitized]):
         where values are no symbols."""
         inside, domain = without_budget(self.stage.mechanism), self.codec.domain
         records = inside.window if isinstance(inside, BatchedRelease) else 1
-        symbols = WORTH_COMPILING * records if isinstance(domain, Alphabet) else 0
+        symbols = WORTH_HASHING * records if isinstance(domain, Alphabet) else 0
         return np.zeros(symbols, dtype=domain.dtype)

@@ -122,6 +122,9 @@ class Client(Protocol):
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
         """Create a topic with the default replication; one that is there already stays as it is."""
 
+    def add_partitions(self, name: str, partitions: int) -> None:
+        """Extend a topic to so many partitions; one that has them already stays as it is."""
+
     def reader(self, topic: str, *, headers: bool = False, committed: bool = True) -> Reader:
         """Return a reader of one topic, which never resets an offset by itself.
 

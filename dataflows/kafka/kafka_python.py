@@ -8,6 +8,7 @@ from kafka import __version__ as library_version
 from kafka.admin import ConfigFilterType, ConfigResource, ConfigResourceType, NewTopic
 from kafka.errors import (
     AuthorizationError,
+    InvalidPartitionsError,
     KafkaError,
     NoError,
     OffsetOutOfRangeError,
@@ -88,6 +89,16 @@ class KafkaPythonClient(Client):
             self._admin().create_topics([new])
             self._admin().wait_for_topics([name])
         except TopicAlreadyExistsError:
+            return
+        except AuthorizationError as error:
+            raise right_missing(name, type(error)) from None
+        except KafkaError as error:
+            raise self._unavailable(error) from None
+
+    def add_partitions(self, name: str, partitions: int) -> None:
+        try:
+            self._admin().create_partitions({name: partitions})
+        except InvalidPartitionsError:
             return
         except AuthorizationError as error:
             raise right_missing(name, type(error)) from None

@@ -103,7 +103,7 @@ class Source(Section):
     topic: TopicName
     policies: Annotated[PolicySource, BeforeValidator(_section_of_topic)] | None = None
     value: str | Annotated[list[str], Field(min_length=1)]
-    partitioner: Partitioner = "murmur2"
+    partitioner: Partitioner | Literal["auto"] = "auto"
     dedupe: Dedupe | None = None
     timestamp: Annotated[
         Annotated[Literal["kafka", "broker"], Tag("a word")]

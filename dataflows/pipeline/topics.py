@@ -43,6 +43,8 @@ class Output:
     name: str
     like: Topic | None = None
     """The source, where partitions go with those of the source; None where there must be one."""
+    may_have_more: bool = False
+    """The pipeline has begun; partitions that were added since then are not written."""
 
     @property
     def partitions(self) -> int:
@@ -62,12 +64,10 @@ class Output:
             problems.append(
                 f"{has} aggregates are written in order, to one. Create it with 1 partition."
             )
-        elif topic.partitions != self.partitions and self.like is not None:
+        elif self.like is not None and not self._has_room(topic):
             problems.append(
                 f"{has} {self.like.name} has {self.partitions}. Both need the same number: "
-                "partition i holds the releases of partition i. If partitions were added to the "
-                "source of a pipeline that has run, its keys have moved: let producers write to a "
-                "new topic, and start a new pipeline over it."
+                "partition i holds the releases of partition i."
             )
         settings = topic.settings or {}
         for setting, wanted in _SINK_SETTINGS.items():
@@ -79,19 +79,28 @@ class Output:
                 )
         return problems
 
+    def _has_room(self, topic: Topic) -> bool:
+        more = topic.partitions - self.partitions
+        return more >= 0 if self.may_have_more else more == 0
 
-def find_topics(client: Client, pipeline: Pipeline) -> Topics:
-    """Find (or, with `sink.create`, create) the topics; `KafkaUnavailable` lists every problem."""
-    source = _source(client, pipeline)
-    wanted, problems = outputs(pipeline, source), source_problems(pipeline, source)
+
+def find_topics(client: Client, pipeline: Pipeline, begun: int | None = None) -> Topics:
+    """Find (or, with `sink.create`, create) the topics; `KafkaUnavailable` lists every problem.
+
+    A pipeline that has `begun` with so many partitions of the source goes on with them.
+    """
+    source = _source(client, pipeline, begun)
+    wanted, problems = outputs(pipeline, source, begun), source_problems(pipeline, source)
     sink, dead_letters = _found(client, pipeline, wanted, problems)
     return Topics(source, sink, dead_letters)
 
 
-def find_aggregate_topics(client: Client, pipeline: Pipeline) -> tuple[Topics, Topics]:
+def find_aggregate_topics(
+    client: Client, pipeline: Pipeline, begun: int | None = None
+) -> tuple[Topics, Topics]:
     """Find the topics of both dataflows of an aggregate: the second reads what the first writes."""
-    source = _source(client, pipeline)
-    releases, beside, partials = outputs(pipeline, source)
+    source = _source(client, pipeline, begun)
+    releases, beside, partials = outputs(pipeline, source, begun)
     [dead_letters] = _found(client, pipeline, [beside], source_problems(pipeline, source))
     log, sink = _found(client, pipeline, [partials, releases])
     return Topics(source, log, dead_letters), Topics(log, sink, dead_letters)
@@ -119,21 +128,27 @@ def policies_problem(topic: Topic | None, name: str) -> str | None:
     return None
 
 
-def _source(client: Client, pipeline: Pipeline) -> Topic:
+def _source(client: Client, pipeline: Pipeline, begun: int | None) -> Topic:
     source = client.topic(pipeline.source.topic)
     if source is None:
         raise KafkaUnavailable(
             f"topic {pipeline.source.topic} (source.topic) does not exist. "
             "Create it, or correct the name in the pipeline file."
         )
-    return source
+    return source if begun is None else as_begun(source, begun)
 
 
-def outputs(pipeline: Pipeline, source: Topic) -> list[Output]:
+def as_begun(source: Topic, begun: int) -> Topic:
+    """Return the source without partitions that were added after a pipeline had begun."""
+    return replace(source, partitions=min(source.partitions, begun))
+
+
+def outputs(pipeline: Pipeline, source: Topic, begun: int | None = None) -> list[Output]:
     """Return the topics that a pipeline writes: releases, dead letters, and partial sums."""
-    dead_letters = Output("sink.dead_letters", pipeline.sink.dead_letter_topic, source)
+    old, sink = begun is not None, pipeline.sink
+    dead_letters = Output("sink.dead_letters", sink.dead_letter_topic, source, old)
     if pipeline.operator.stage is not StageKind.AGGREGATE:
-        return [Output("sink.topic", pipeline.sink.topic, source), dead_letters]
+        return [Output("sink.topic", sink.topic, source, old), dead_letters]
     partials = Output("sink.partials", pipeline.partials_topic)
     return [Output("sink.topic", pipeline.sink.topic), dead_letters, partials]
 

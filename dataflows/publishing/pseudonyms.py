@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from fugu.operators import compiled
 from fugu.operators.byte_column import ByteColumn
-from fugu.operators.keyed_prefix import WORTH_COMPILING, KeyedPrefix
+from fugu.operators.keyed_prefix import WORTH_HASHING, KeyedPrefix
 from fugu.operators.secret import Secret
 
 _REMEMBERED = 100_000
@@ -29,7 +29,7 @@ class Pseudonyms:
 
     def of_each(self, keys: Sequence[bytes]) -> Sequence[bytes]:
         """Return those of many keys: of a column at once, else of users who are remembered."""
-        if isinstance(keys, ByteColumn) and len(keys) >= WORTH_COMPILING and compiled.available():
+        if isinstance(keys, ByteColumn) and len(keys) >= WORTH_HASHING and compiled.available():
             return self._prefix.names_of(keys)
         known = self._known
         try:

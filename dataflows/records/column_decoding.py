@@ -7,10 +7,11 @@ from typing import cast
 import numpy as np
 
 from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, RefusedRecords
-from fugu.dataflows.base.columns import Cell, OptionalByteColumn, selected
+from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.records.scanned.compiled_objects import Flags
 from fugu.dataflows.records.scanner import Found, Scanner
 from fugu.operators.byte_column import ByteColumn
+from fugu.operators.column import Cell, selected
 from fugu.operators.integer_column import IntegerColumn, column_of
 from fugu.operators.mechanism import Integers
 

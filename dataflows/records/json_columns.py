@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import orjson
 
-from fugu.dataflows.records.json_fields import WORTH_COMPILING
+from fugu.dataflows.records.json_fields import WORTH_JSON_WRITING
 from fugu.operators import compiled
 from fugu.operators.byte_column import ByteColumn, bytes_of
 
@@ -37,7 +37,7 @@ def joined(count: int, *parts: Field) -> Sequence[bytes]:
     columns = [
         ByteColumn.repeated(part, count) if isinstance(part, bytes) else part for part in parts
     ]
-    if count < WORTH_COMPILING or not compiled.available():
+    if count < WORTH_JSON_WRITING or not compiled.available():
         return list(map(b"".join, zip(*columns, strict=True)))
     from fugu.dataflows.records.compiled_rows import join_columns
 

@@ -15,7 +15,7 @@ ENDS = (b"}", b',"repeated":true}')
 """The end of the object of a release that is `Kind.FRESH` or `Kind.REPEATED`; no other is written.
 """
 
-WORTH_COMPILING = 64
+WORTH_JSON_WRITING = 64
 """Fewer releases are written sooner by a loop than by a compiled function."""
 
 Record = dict[str, object]

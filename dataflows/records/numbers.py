@@ -11,7 +11,7 @@ import orjson
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.records.json_fields import (
     ENDS,
-    WORTH_COMPILING,
+    WORTH_JSON_WRITING,
     Record,
     Refused,
     ends,
@@ -102,7 +102,7 @@ class Numbers:
         return [self._form % one for one in zip(values, ends(releases), strict=True)]
 
     def _worth_compiling(self, releases: Releases) -> bool:
-        is_many = len(releases.values) >= WORTH_COMPILING
+        is_many = len(releases.values) >= WORTH_JSON_WRITING
         return is_many and self._decimals <= _MOST_DECIMALS and compiled.available()
 
 

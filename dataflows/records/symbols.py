@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.dataflows.records.alphabet import Alphabet
-from fugu.dataflows.records.json_fields import ENDS, WORTH_COMPILING, ends, kinds_of
+from fugu.dataflows.records.json_fields import ENDS, WORTH_JSON_WRITING, ends, kinds_of
 from fugu.operators import compiled
 from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Array, Integers, Releases
@@ -36,7 +36,7 @@ class _SymbolWriter(Alphabet):
 
     def _columns(self, items: Array, places: Integers) -> ByteColumn | None:
         """Write rows of items, each with the end at its place; None where a loop is to do it."""
-        if len(items) < WORTH_COMPILING or not compiled.available():
+        if len(items) < WORTH_JSON_WRITING or not compiled.available():
             return None
         from fugu.dataflows.records.compiled_symbols import write_symbols
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.base.columns import selected
 from fugu.dataflows.kafka.partitioner import Partitioner, partitions_of
 from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.column import selected
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fugu.dataflows.base.batches import Decoded, Reason, Sanitized, Spending
-from fugu.dataflows.base.columns import selected
 from fugu.dataflows.base.errors import BudgetExhausted
+from fugu.operators.column import selected
 from fugu.operators.columns import joined, taken
 from fugu.operators.mechanism import Integers, Kind, Releases
 

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.dataflows.base.batches import DeadLetters, Decoded, Reason
-from fugu.dataflows.base.columns import selected
 from fugu.dataflows.base.ticks import CLOSED, NO_TICK, TIME, Clock, Passed, Ticks
 from fugu.dataflows.stages.distinct_keys import first_of_each, places_of_any
 from fugu.dataflows.stages.silence import Silence
 from fugu.dataflows.stages.witnesses import digest, heard, newest, reached, store, stored
 from fugu.operators.byte_column import ByteColumn
+from fugu.operators.column import selected
 from fugu.operators.integer_column import IntegerColumn, column_of
 from fugu.operators.mechanism import Integers
 
@@ -224,5 +224,5 @@ class Passage:
 
 def _joined(keys: Sequence[bytes], others: Sequence[bytes]) -> Sequence[bytes]:
     if isinstance(keys, ByteColumn):
-        return keys.followed_by(ByteColumn.of(others))
+        return ByteColumn.chained([keys, ByteColumn.of(others)])
     return [*keys, *others]

@@ -47,7 +47,12 @@ from fugu.operators.mechanism import (
     TimedMechanism,
 )
 from fugu.operators.multi_step import rounds_of_distinct_rows, running
-from fugu.operators.randomness import WORTH_COMPILING, KeyedDraws, end_positions, record_positions
+from fugu.operators.randomness import (
+    WORTH_HASHING,
+    KeyedDraws,
+    end_positions,
+    record_positions,
+)
 from fugu.operators.secret import SECRET_BYTES, Secret
 from fugu.operators.temporal.temporal_perturbation import End, TemporalPerturbation
 
@@ -96,7 +101,7 @@ class PerRecord(StreamStage):
         if not compiled.available():
             return
         apart = replace(self, scope=replace(self.scope, secret=Secret(bytes(SECRET_BYTES))))
-        streams = [b"made up %d" % number for number in range(WORTH_COMPILING)]
+        streams = [b"made up %d" % number for number in range(WORTH_HASHING)]
         table, count = RowTable(self.start), len(values)
         self.admission.refusals(table, 0, streams)
         table.rows_of(streams)

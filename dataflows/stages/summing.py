@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fugu.dataflows.base.batches import DeadLetters, Reason
-from fugu.dataflows.base.columns import selected
 from fugu.dataflows.base.ticks import CLOSED, NO_TICK, Passed, Ticks
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.arrivals import Arrivals, claim
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.column import selected
 from fugu.operators.mechanism import Array, Integers, State
 from fugu.operators.temporal.temporal_perturbation import End
 

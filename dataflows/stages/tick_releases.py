@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from fugu.dataflows.base.batches import DeadLetters, Sanitized
-from fugu.dataflows.base.columns import selected
 from fugu.operators.byte_column import ByteColumn
+from fugu.operators.column import selected
 from fugu.operators.columns import taken
 from fugu.operators.integer_column import IntegerColumn, column_of
 from fugu.operators.mechanism import Array, Kind, Releases

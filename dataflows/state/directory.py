@@ -6,6 +6,7 @@ STATE/shard-0000/rows/              beliefs and ledgers, one row log per partiti
 STATE/shard-0000/stopped.json       where each partition stood at the last graceful stop
 STATE/shard-0000/finishing          there while streams are being finished
 STATE/lock                          of the supervisor, where there is one
+STATE/exchange.json                 there while directories are exchanged
 """
 
 import fcntl
@@ -28,6 +29,7 @@ _RECOVERY = "recovery"
 _ROWS = "rows"
 _STOPPED = "stopped.json"
 _FINISHING = "finishing"
+EXCHANGE = "exchange.json"
 
 
 class StateDirectory:
@@ -46,6 +48,7 @@ class StateDirectory:
 
     def lock(self) -> None:
         """Become the only owner until `unlock` or the end of the process."""
+        self.refuse_while_exchanged()
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
@@ -62,6 +65,16 @@ class StateDirectory:
                 f"state directory {self.path} is in use by another process. Stop it first: "
                 "two owners would publish every release twice."
             ) from None
+        self.refuse_while_exchanged()
+
+    def refuse_while_exchanged(self) -> None:
+        """Raise `StartRefused` where `fugu state repartition` was cut short."""
+        if (self.path.parent / EXCHANGE).exists():
+            self.unlock()
+            raise StartRefused(
+                f"{self.path}: rows were being moved to other partitions when the command ended. "
+                "Run fugu state repartition once more; it completes what was begun."
+            )
 
     def unlock(self) -> None:
         """Let another process own the directory."""

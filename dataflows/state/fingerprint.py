@@ -78,8 +78,8 @@ _ADVICE = {
     "law": "epsilon, alphabet, model or budget changed (or window, threshold, warm_up or empty of "
     "a temporal operator); restore the pipeline and model files, or " + NEW_PIPELINE,
     "reading": "source.value, timestamp, partitioner or dedupe, or operator.alphabet, other, ticks "
-    "or null changed, so the same records would be read as others; set them back, or "
-    + NEW_PIPELINE,
+    "or null changed, so the same records would be read as others; set them back, or, if it is "
+    "partitioner alone, stop with the old one and run fugu state repartition, or " + NEW_PIPELINE,
     "version": "set version back, carry the state over with fugu state continue (from grr to crr), "
     "or " + NEW_PIPELINE,
     "key_epoch": "the state was rotated to another key; use the key file that fugu state rotate "
@@ -87,15 +87,12 @@ _ADVICE = {
     "secret_check": "the secret is not the one this state was made with; restore the old one, or "
     + NEW_PIPELINE,
     "shard": "this directory belongs to another shard; restore the layout of state.directory",
-    "shards": "the number of shards is fixed when a pipeline is created; set state.shards back, or "
-    + NEW_PIPELINE,
+    "shards": "set state.shards back, or run fugu state repartition, which moves all streams",
     "source_topic": "the state is about another source topic; correct source.topic, or "
     + NEW_PIPELINE,
     "source_identity": "the source topic was deleted and created again, so offsets name other "
     f"records now; {OVER_NEW_RECORDS}",
-    "partitions": "the number of partitions changed, so keys moved between them, away from their "
-    "budgets; Kafka cannot take partitions back, so let producers write to a new topic, and "
-    + OVER_NEW_RECORDS,
+    "partitions": "the topic was created again with fewer partitions; " + OVER_NEW_RECORDS,
     "sink_topic": "releases already published are in another topic; correct sink.topic, or "
     + NEW_PIPELINE,
     "sink_identity": "the sink topic was deleted and created again; " + NEW_PIPELINE,

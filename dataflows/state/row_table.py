@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from fugu.dataflows.base.columns import selected
-from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
 from fugu.dataflows.state.key_index import KeyIndex, new_index
 from fugu.dataflows.state.row_block import (
     column_bytes,
@@ -27,6 +26,7 @@ from fugu.dataflows.state.row_block import (
 )
 from fugu.dataflows.state.spent_rows import DIGEST_BYTES, SpentRows
 from fugu.operators.byte_column import ByteColumn
+from fugu.operators.column import selected
 from fugu.operators.columns import joined, put, taken
 from fugu.operators.mechanism import Array, ExhaustibleMechanism, Integers, State
 
@@ -175,6 +175,20 @@ class RowTable:
             table._spent = self._spent
         table.clock = self.clock
         return table
+
+    def take_in(self, other: "RowTable", rows: Integers) -> None:
+        """Add rows of another table, as they are; `StartRefused` if one of the keys has a row."""
+        keys = other.keys_of(rows)
+        if len(self.unknown(keys)) < len(keys):
+            raise StartRefused(
+                "a key has rows in two partitions, because source.partitioner was unchecked and "
+                f"its records came in both. Two ledgers cannot become one; {NEW_PIPELINE}."
+            )
+        self.scatter(self.rows_of(keys), taken(other.columns, rows))
+
+    def take_in_spent(self, other: "RowTable") -> None:
+        """Add the streams of another table that are exhausted for good."""
+        self._spent = self._spent.united(other._spent)
 
     def take_changes(self) -> bytes:
         """Return one block with everything that changed since the last one."""

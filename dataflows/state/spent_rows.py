@@ -45,9 +45,13 @@ class SpentRows:
 
     def joined(self, keys: Sequence[bytes], columns: State) -> "SpentRows":
         """Return these rows and those of other keys."""
-        digests = np.concatenate([self.digests, _digests(keys)])
+        return self.united(SpentRows(columns, _digests(keys)))
+
+    def united(self, others: "SpentRows") -> "SpentRows":
+        """Return these rows and others, whose digests may be in any order."""
+        digests = np.concatenate([self.digests, others.digests])
         order = np.argsort(digests, kind="stable")
-        return SpentRows(taken(joined([self.columns, columns]), order), digests[order])
+        return SpentRows(taken(joined([self.columns, others.columns]), order), digests[order])
 
     @classmethod
     def from_bytes(cls, columns: State, digests: bytes) -> "SpentRows":

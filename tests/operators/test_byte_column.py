@@ -34,9 +34,9 @@ def test_long_strings_that_differ_in_one_byte_are_told_apart(length: int) -> Non
 
 def test_a_column_that_follows_another_keeps_its_strings() -> None:
     others = column().taken(np.array([3, 2]))
-    assert list(column().followed_by(others)) == [*STRINGS, b"an", b"nan"]
-    assert list(ByteColumn.of([]).followed_by(others)) == [b"an", b"nan"]
-    assert list(others.followed_by(ByteColumn.of([]))) == [b"an", b"nan"]
+    assert list(ByteColumn.chained([column(), others])) == [*STRINGS, b"an", b"nan"]
+    assert list(ByteColumn.chained([ByteColumn.of([]), others])) == [b"an", b"nan"]
+    assert list(ByteColumn.chained([others, ByteColumn.of([])])) == [b"an", b"nan"]
 
 
 def test_strings_are_replaced_where_they_are_and_nowhere_else() -> None:

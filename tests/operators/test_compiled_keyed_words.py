@@ -7,7 +7,7 @@ import pytest
 
 from fugu.operators.byte_column import ByteColumn
 from fugu.operators.compiled_keyed_words import Absorbed, draw_words
-from fugu.operators.randomness import WORTH_COMPILING, DrawScope, record_positions
+from fugu.operators.randomness import WORTH_HASHING, DrawScope, record_positions
 from fugu.operators.secret import Secret
 from tests.operators.word_layout import sized
 
@@ -55,7 +55,7 @@ def test_a_prefix_of_any_length_is_absorbed(length: int) -> None:
 
 def test_many_rows_draw_what_each_draws_alone() -> None:
     scope = DrawScope(Secret(bytes(range(32))), "p", "grr", 1, bytes(32))
-    rows = 3 * WORTH_COMPILING
+    rows = 3 * WORTH_HASHING
     keys = [b"user %d" % row for row in range(rows)]
     positions = record_positions("t", 0, range(rows))
     bindings = [bytes(row) for row in range(rows)]

@@ -5,7 +5,7 @@ from hashlib import blake2b
 import numpy as np
 
 from fugu.operators.digests import digests_of
-from fugu.operators.keyed_prefix import WORTH_COMPILING
+from fugu.operators.keyed_prefix import WORTH_HASHING
 
 
 def test_digests_are_those_of_hashlib_at_every_length() -> None:
@@ -16,7 +16,7 @@ def test_digests_are_those_of_hashlib_at_every_length() -> None:
 
 
 def test_empty_strings_and_few_have_the_same_digests() -> None:
-    strings = [b"", *(b"%d" % number for number in range(2 * WORTH_COMPILING))]
+    strings = [b"", *(b"%d" % number for number in range(2 * WORTH_HASHING))]
     expected = [blake2b(string, digest_size=32).digest() for string in strings]
     assert list(digests_of(strings)) == expected
     assert list(digests_of(strings[:2])) == expected[:2]

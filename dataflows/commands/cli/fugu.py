@@ -38,6 +38,7 @@ from fugu.dataflows.commands.leakage import leakage
 from fugu.dataflows.commands.ledger import ledger
 from fugu.dataflows.commands.peek import peek
 from fugu.dataflows.commands.state_continue import continue_
+from fugu.dataflows.commands.state_repartition import repartition
 from fugu.dataflows.commands.state_upgrade import upgrade
 from fugu.dataflows.commands.validate import validate
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -188,6 +189,7 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
             "rotate": state.rotate,
             "upgrade": upgrade,
             "continue": continue_,
+            "repartition": repartition,
         },
     ),
     "model": (

@@ -43,6 +43,9 @@ class NativeClient(Client):
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
         self._administrator.create_topic(name, partitions, settings)
 
+    def add_partitions(self, name: str, partitions: int) -> None:
+        self._administrator.add_partitions(name, partitions)
+
     def reader(self, topic: str, *, headers: bool = False, committed: bool = True) -> NativeReader:
         settings = {**self._settings, **READING, **({} if committed else UNCOMMITTED)}
         return NativeReader(topic, settings, self._troubles, headers=headers)

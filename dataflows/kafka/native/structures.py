@@ -65,7 +65,7 @@ ARGUMENT_CONTENT = Argument.words.offset // WORD
     KIND_HEADER,
     KIND_HEADERS,
 ) = range(11)
-"""What an argument is: a value and a key are (pointer, size), a header (name, pointer, size)."""
+"""Kinds of arguments: a value and a key are (pointer, size), a header (name, pointer, size)."""
 
 FLAG_COPY = 2
 """librdkafka copies value and key before the call returns."""
@@ -97,7 +97,7 @@ class TopicPartitions(ctypes.Structure):
 
 
 PRODUCER, CONSUMER = 0, 1
-"""What `rd_kafka_new` makes."""
+"""Kinds of clients that `rd_kafka_new` makes."""
 
 EVENT_DELIVERY_REPORTS, EVENT_ERROR = 1, 8
 

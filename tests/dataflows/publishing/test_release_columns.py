@@ -10,7 +10,7 @@ import pytest
 
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.publishing.envelope import KeyPolicy
-from fugu.dataflows.records.json_fields import WORTH_COMPILING
+from fugu.dataflows.records.json_fields import WORTH_JSON_WRITING
 from fugu.dataflows.records.published import record_digest, release_id_of
 from fugu.operators import compiled
 from fugu.operators.byte_column import ByteColumn
@@ -26,7 +26,7 @@ from tests.dataflows.publishing.random_releases import (
 pytestmark = pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")
 
 POLICIES: tuple[KeyPolicy, ...] = ("pseudonym", "original", "none")
-SIZES = (0, 1, 17, WORTH_COMPILING - 1, WORTH_COMPILING, 700)
+SIZES = (0, 1, 17, WORTH_JSON_WRITING - 1, WORTH_JSON_WRITING, 700)
 
 
 def compiled_and_not(
@@ -49,7 +49,7 @@ def test_columns_have_the_bytes_of_lists(
     for seed in range(5):
         fast, slow = compiled_and_not(name, rows, "pseudonym", monkeypatch, seed)
         assert as_read(fast) == as_read(slow)
-        assert isinstance(fast.values, ByteColumn) == (rows >= WORTH_COMPILING)
+        assert isinstance(fast.values, ByteColumn) == (rows >= WORTH_JSON_WRITING)
         assert not isinstance(slow.values, ByteColumn)
 
 

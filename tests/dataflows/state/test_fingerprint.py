@@ -23,7 +23,7 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "secret_check": ("another-check", "restore the old one"),
     "source_topic": ("steps.raw", "correct source.topic"),
     "source_identity": ("other-id", "the source topic was deleted and created again"),
-    "partitions": (3, "keys moved between them"),
+    "partitions": (3, "created again with fewer partitions"),
     "sink_topic": ("steps.sanitized", "correct sink.topic"),
     "sink_identity": ("other-id", "the sink topic was deleted and created again"),
     "sink_key": ("none", "set sink.key back"),

@@ -53,7 +53,7 @@ def aggregate_of(file: PipelineFile, usual: Contribution, first: int, restart: i
     population = Population(
         operator.in_ticks(),
         configured.codec.timestamp,
-        pipeline.source.partitioner,
+        "murmur2" if pipeline.source.partitioner == "auto" else pipeline.source.partitioner,
         _PERSON,
         usual,
         much=max(possible, key=NONE.apart),

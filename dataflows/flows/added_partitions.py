@@ -1,0 +1,37 @@
+"""Go on with the partitions that a state knows, after others were added to the source topic.
+
+Kafka then sends keys elsewhere. A key that stays goes on. A key that moves has its budget in
+another partition, so its records are refused as wrong_partition, and partitions that were added are
+not read: nobody gets a second budget. `fugu state repartition` moves the rows after them.
+"""
+
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.flows.state_directories import shard_directories
+from fugu.dataflows.kafka.client import Topic
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+
+
+def partitions_begun(file: PipelineFile) -> int | None:
+    """Return how many partitions the source had when the pipeline began; None before that."""
+    stored = (directory.stored() for directory in shard_directories(file))
+    return next((one.partitions for one in stored if one is not None), None)
+
+
+def added_partitions(file: PipelineFile, source: Topic, begun: int | None) -> str | None:
+    """Return what is to be said about partitions that were added since then, if there are any.
+
+    `StartRefused` where nobody knows which keys have moved.
+    """
+    if begun is None or source.partitions <= begun:
+        return None
+    has = f"topic {source.name} has {source.partitions} partitions, and this pipeline knows {begun}"
+    if file.pipeline.source.partitioner == "unchecked":
+        raise StartRefused(
+            f"{has}. Keys have moved, and source.partitioner is unchecked, so a key that moved "
+            "would get a second budget. Write the partitioner of the producers (murmur2 or crc32) "
+            "and run fugu state repartition."
+        )
+    return (
+        f"{has}: records of keys that moved are refused as wrong_partition, and partitions from "
+        f"{begun} on are not read. Stop the pipeline and run fugu state repartition {file.path}"
+    )

@@ -1,0 +1,128 @@
+"""Find out which partitioner the producers of a topic use, from the partitions of its newest keys.
+
+One user is one stream only if all records of a user meet in one partition, so Fugu has to know.
+What is found when a pipeline begins holds from then on; `fugu state repartition` changes it.
+"""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.flows.state_directories import root_directory, shard_directories
+from fugu.dataflows.kafka.client import Client, Topic
+from fugu.dataflows.kafka.partitioner import Partitioner, partitions_of
+from fugu.dataflows.pipeline.config import reading_digest
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.topics import bounds_of
+from fugu.dataflows.state.agreement import agreed
+from fugu.dataflows.state.fingerprint import Fingerprint
+
+Hash = Literal["murmur2", "crc32"]
+
+_LOOKED_AT = 500
+"""Count the newest records of each partition whose keys are compared."""
+_CLEAR = 0.95
+"""Keys may be older than an extension of the topic, or of a producer that is gone."""
+_CHOICE = "murmur2 for producers in Java and for kafka-python, crc32 for librdkafka"
+
+
+@dataclass(frozen=True)
+class KeySample:
+    """Count different keys of a topic, and those that are where a partitioner sends them."""
+
+    topic: str
+    partitions: int
+    keys: int
+    follow: dict[Hash, int]
+
+    @property
+    def fitting(self) -> list[Hash]:
+        """Return the partitioners that nearly all keys follow."""
+        return [name for name, count in self.follow.items() if count >= _CLEAR * self.keys]
+
+    @property
+    def in_words(self) -> str:
+        """Return how many keys follow which one."""
+        counts = ", ".join(f"{count:,} follow {name}" for name, count in self.follow.items())
+        return f"of {self.keys:,} keys in {self.partitions} partitions of {self.topic}, {counts}"
+
+    @property
+    def choice(self) -> tuple[Hash, str]:
+        """Return the partitioner and the reason; `StartRefused` if keys follow none of them."""
+        if self.keys and not self.fitting:
+            raise StartRefused(
+                f"source.partitioner: {self.in_words}. Producers use several partitioners, or one "
+                "of their own. Write the one whose keys are to be released (all others become "
+                "dead letters), or, if each key stays in one partition, partitioner: unchecked."
+            )
+        if self.partitions == 1:
+            return "murmur2", f"{self.topic} has one partition, where all partitioners are alike"
+        if len(self.fitting) == 1:
+            return self.fitting[0], self.in_words
+        known = self.in_words if self.keys else f"{self.topic} holds no keys yet"
+        return "murmur2", f"{known}; if that is wrong, write source.partitioner: {_CHOICE}"
+
+
+def sampled_keys(client: Client, source: Topic) -> KeySample:
+    """Look at the newest records of every partition."""
+    keys, follow = 0, dict.fromkeys(get_args(Hash), 0)
+    bounds = bounds_of(client, source, list(range(source.partitions)))
+    with closing(client.reader(source.name)) as reader:
+        for partition, bound in bounds.items():
+            first = max(bound.start, bound.end - _LOOKED_AT)
+            found = {
+                key
+                for batch in reader.read_range(partition, first, bound.end)
+                for key in batch.keys
+                if key is not None
+            }
+            keys += len(found)
+            for name in follow:
+                follow[name] += _count(sorted(found), source.partitions, name, partition)
+    return KeySample(source.name, source.partitions, keys, follow)
+
+
+def with_partitioner(file: PipelineFile, client: Client) -> tuple[PipelineFile, str | None]:
+    """Return the file with a partitioner in the place of `auto`, and why it is that one."""
+    known = as_begun(file)
+    if known.pipeline.source.partitioner != "auto":
+        return known, None
+    source = client.topic(file.pipeline.source.topic)
+    if source is None:
+        return _replacing(file, "murmur2"), None
+    found, why = sampled_keys(client, source).choice
+    place = root_directory(file).path / "partitioner"
+    first = agreed(place, found)
+    return _replacing(file, "crc32" if first == "crc32" else "murmur2"), f"{first}: {why}"
+
+
+def as_begun(file: PipelineFile) -> PipelineFile:
+    """Return the file with the partitioner that its state was begun with, if it says `auto`."""
+    if file.pipeline.source.partitioner != "auto":
+        return file
+    stored = (directory.stored() for directory in shard_directories(file))
+    begun = next((one for one in stored if one is not None), None)
+    found = None if begun is None else stored_partitioner(file, begun)
+    return file if found is None else _replacing(file, found)
+
+
+def stored_partitioner(file: PipelineFile, stored: Fingerprint) -> Partitioner | None:
+    """Return the partitioner that a state was begun with; None if it reads records otherwise."""
+    for partitioner in get_args(Partitioner):
+        if stored.reading == reading_digest(_replacing(file, partitioner).pipeline):
+            found: Partitioner = partitioner
+            return found
+    return None
+
+
+def _replacing(file: PipelineFile, partitioner: Partitioner) -> PipelineFile:
+    source = file.pipeline.source.model_copy(update={"partitioner": partitioner})
+    return file.replacing(file.pipeline.model_copy(update={"source": source}))
+
+
+def _count(keys: Sequence[bytes], partitions: int, name: Hash, partition: int) -> int:
+    return int(np.count_nonzero(partitions_of(keys, partitions, name) == partition)) if keys else 0

@@ -1,0 +1,92 @@
+"""Exchange the directories of several shards for new ones, all or none.
+
+The new ones are written beside the old ones, each as a whole. Then STATE/exchange.json names them;
+from here on the old ones are out of use, and `finish` can be repeated until all are exchanged. No
+shard is locked for anything else meanwhile, so nothing runs over a mixture of both.
+
+STATE/shard-0000.next       the new directory, until it is exchanged
+STATE/shard-0000.before-0   the old one, which holds original keys
+STATE/exchange.json         there from the moment that the new ones count until all are exchanged
+"""
+
+import os
+from collections.abc import Iterable
+from itertools import count
+from pathlib import Path
+from shutil import rmtree
+
+import orjson
+
+from fugu.dataflows.state.directory import EXCHANGE, StateDirectory
+
+
+class Exchange:
+    """Exchange directories inside a state directory."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @property
+    def is_decided(self) -> bool:
+        """Return whether the new directories count already."""
+        return self._mark.exists()
+
+    def new(self, path: Path) -> StateDirectory:
+        """Return an empty directory that is to take the place of `path`."""
+        following = _following(path)
+        if following.exists():
+            rmtree(following)
+        following.mkdir(mode=0o700)
+        return StateDirectory(following)
+
+    def decide(self, old: Iterable[Path], new: Iterable[Path]) -> None:
+        """Make the new directories count instead of the old ones."""
+        names = {"old": [path.name for path in old], "new": [path.name for path in new]}
+        unfinished = self._mark.with_suffix(".new")
+        with unfinished.open("wb") as file:
+            file.write(orjson.dumps(names))
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.rename(self._mark)
+        _sync(self.root)
+
+    def finish(self) -> None:
+        """Put every new directory in its place and every old one aside."""
+        names = orjson.loads(self._mark.read_bytes())
+        for name in sorted({*names["old"], *names["new"]}):
+            path = self.root / name
+            following = _following(path)
+            if following.exists() or name not in names["new"]:
+                _put_aside(path)
+            if following.exists():
+                following.rename(path)
+        _sync(self.root)
+        self._mark.unlink()
+        _sync(self.root)
+
+    @property
+    def _mark(self) -> Path:
+        return self.root / EXCHANGE
+
+
+def _put_aside(path: Path) -> None:
+    """Keep a state; what a refused start has made in its place holds nothing."""
+    if not path.exists():
+        return
+    if StateDirectory(path).is_empty:
+        rmtree(path)
+        return
+    names = (path.with_name(f"{path.name}.before-{number}") for number in count())
+    path.rename(next(name for name in names if not name.exists()))
+
+
+def _following(path: Path) -> Path:
+    return path.with_name(f"{path.name}.next")
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

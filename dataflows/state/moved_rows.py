@@ -1,0 +1,41 @@
+"""Move the rows of all partitions to where producers send their keys now."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.base.ticks import TIME
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import Integers
+
+Homes = Callable[[Sequence[bytes]], Integers]
+"""Returns the partition of each key."""
+
+
+def moved_rows(
+    tables: Sequence[RowTable], homes: Homes, partitions: int, empty: Callable[[], RowTable]
+) -> list[RowTable]:
+    """Return a table for each partition, with the rows of all tables as they are.
+
+    Streams that are exhausted for good have no key any more, only a digest. They are in every new
+    table, so that they are found wherever their records come. `StartRefused` if a key has two rows:
+    adding them up would need to know what each of them released.
+    """
+    found = [empty() for _ in range(partitions)]
+    for table in tables:
+        if table.clock.keys() - {TIME}:
+            raise StartRefused(
+                "operators in ticks cannot be moved to other partitions yet: partitions stand at "
+                "different ticks"
+            )
+        for one in found:
+            one.take_in_spent(table)
+    latest = max((table.clock[TIME] for table in tables if table.clock), default=None)
+    for table in tables:
+        at = homes(table.keys)
+        for partition, one in enumerate(found):
+            one.take_in(table, np.flatnonzero(at == partition))
+    for one in found:
+        one.clock = {} if latest is None else {TIME: latest}
+    return found
