@@ -1,10 +1,12 @@
 """Explain what is wrong with sections that people write: where, and what to write instead."""
 
+import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AliasChoices, BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 _MOST_PROPOSED = 3
 
@@ -38,7 +40,7 @@ def _advice(item: dict[str, Any], location: Location, paths: set[Path]) -> str:
     if kind == "extra_forbidden":
         return _instead_of(tuple(part for part in location if isinstance(part, str)), paths)
     if kind == "union_tag_invalid":
-        return f"there is no {context['tag']!r}; write one of {context['expected_tags']}"
+        return _kind_instead_of(context["tag"], context["expected_tags"])
     if kind in ("missing", "union_tag_not_found"):
         return "is required; add it"
     if kind == "value_error":
@@ -60,11 +62,35 @@ def _instead_of(path: Path, paths: set[Path]) -> str:
     *section, key = path
     elsewhere = sorted(one for one in paths if one[-1] == key)
     if elsewhere:
-        names = " or ".join(".".join(one) for one in elsewhere[:_MOST_PROPOSED])
-        return f"unknown key here; did you mean {names}?"
+        return f"unknown key here; {_place_instead_of(path, elsewhere)}"
     beside = {one[-1] for one in paths if one[:-1] == tuple(section)}
     close = get_close_matches(key, sorted(beside), n=1)
     return "unknown key" + (f"; did you mean {close[0]}?" if close else "; delete it")
+
+
+def _place_instead_of(path: Path, elsewhere: list[Path]) -> str:
+    """Return where a key may stand; one outside all sections is not proposed by its word alone."""
+    *section, key = path
+    names = [".".join(one) for one in elsewhere if one != (key,)][:_MOST_PROPOSED]
+    said = [f"write it beside {section[0]}, not below"] if (key,) in elsewhere else []
+    return "; ".join([*said, *([f"did you mean {' or '.join(names)}?"] if names else [])])
+
+
+def _kind_instead_of(tag: str, expected: str) -> str:
+    """Return which kinds may have been meant by one that is not there."""
+    kinds = re.findall(r"'([^']+)'", expected)
+    close = [kind for kind in kinds if tag and kind.startswith(tag)]
+    close += [kind for kind in get_close_matches(tag, kinds) if kind not in close]
+    meant = f"; did you mean {' or '.join(close[:_MOST_PROPOSED])}?" if close else ";"
+    return f"there is no {tag!r}{meant} fugu kinds lists all"
+
+
+def _names_of(name: str, field: FieldInfo) -> Iterator[str]:
+    """List every spelling of a key that is read."""
+    if isinstance(field.validation_alias, AliasChoices):
+        yield from (choice for choice in field.validation_alias.choices if isinstance(choice, str))
+    else:
+        yield field.alias or name
 
 
 def _paths_of(annotation: object, section: Path = ()) -> set[Path]:
@@ -72,6 +98,7 @@ def _paths_of(annotation: object, section: Path = ()) -> set[Path]:
     paths = {path for argument in get_args(annotation) for path in _paths_of(argument, section)}
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         for name, field in annotation.model_fields.items():
-            own = (*section, field.alias or name)
-            paths |= {own} | _paths_of(field.annotation, own)
+            for spelling in _names_of(name, field):
+                own = (*section, spelling)
+                paths |= {own} | _paths_of(field.annotation, own)
     return paths

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from fugu.dataflows.base.errors import CannotBeAudited
+from fugu.dataflows.base.install import install
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument, Plot, Seed
 from fugu.dataflows.commands.output import print_json, progress, require_picture
 from fugu.dataflows.pipeline.mechanisms import configure
@@ -71,7 +72,5 @@ def _require_packages(plot: Path | None) -> None:
     packages = ("scipy",) if plot is None else ("scipy", "matplotlib")
     missing = [package for package in packages if find_spec(package) is None]
     if missing:
-        raise CannotBeAudited(
-            f"fugu audit needs {' and '.join(missing)}: pip install 'fugu-streams[audit]'"
-        )
+        raise CannotBeAudited(f"fugu audit needs {' and '.join(missing)}: {install('audit')}")
     require_picture(plot)

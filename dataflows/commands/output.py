@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.base.install import install
 
 _PICTURES = (".png", ".svg")
 
@@ -46,7 +47,7 @@ def require_picture(plot: Path | None) -> None:
     if plot is None:
         return
     if find_spec("matplotlib") is None:
-        raise FuguError("--plot needs matplotlib: pip install 'fugu-streams[audit]'")
+        raise FuguError(f"--plot needs matplotlib: {install('audit')}")
     if plot.suffix not in _PICTURES:
         raise FuguError(f"--plot {plot}: the name must end in {' or '.join(_PICTURES)}")
     if not plot.parent.is_dir():

@@ -115,7 +115,7 @@ def rotate(
     keys: Annotated[Path, typer.Option(help="Where to write the new key file.")],
 ) -> None:
     """Continue with the next key; budgets, beliefs and pseudonyms stay as they are."""
-    before = read_keys(pipeline)
+    before = read_keys(pipeline, to_leave_them=True)
     after = before.rotated()
     with stopped(pipeline) as directories:
         for directory in directories:

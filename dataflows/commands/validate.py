@@ -14,7 +14,12 @@ from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.pipeline.config import Ledger
 from fugu.dataflows.pipeline.guarantee_text import in_words
-from fugu.dataflows.pipeline.mechanisms import configure, state_megabytes
+from fugu.dataflows.pipeline.mechanisms import (
+    budget_remarks,
+    configure,
+    refuse_what_pays_nothing,
+    state_megabytes,
+)
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.policy_changes import signatures_of, who_can_change
 from fugu.dataflows.pipeline.policy_topic import log_remarks, policy_topic_remarks
@@ -60,8 +65,12 @@ def validate(
     try:
         mechanism = configure(file).mechanism
         checks.passed("operator", f"{mechanism.kind}, {in_words(mechanism.guarantees()[0])}")
-        for remark in file.pipeline.operator.remarks(file, mechanism):
+        for remark in [
+            *file.pipeline.operator.remarks(file, mechanism),
+            *budget_remarks(file.pipeline),
+        ]:
             checks.warned("operator", remark)
+        refuse_what_pays_nothing(mechanism)
         megabytes = state_megabytes(file.pipeline, mechanism)
         checks.passed("state size", f"about {megabytes:,.0f} MB with state.max_keys keys")
     except FuguError as error:

@@ -40,7 +40,12 @@ from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.kinds import AggregateOperator
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
-from fugu.dataflows.pipeline.mechanisms import configure, state_megabytes
+from fugu.dataflows.pipeline.mechanisms import (
+    budget_remarks,
+    configure,
+    refuse_what_pays_nothing,
+    state_megabytes,
+)
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.policy_changes import signatures_of
 from fugu.dataflows.pipeline.policy_topic import loss_remarks
@@ -101,8 +106,12 @@ class Preparation:
         self.pseudonyms = keys.pseudonyms
         configured = configure(file)
         self.mechanism, self.codec = configured.mechanism, configured.codec
+        refuse_what_pays_nothing(self.mechanism)
         state_megabytes(self.pipeline, self.mechanism)
-        for remark in self.pipeline.operator.remarks(file, self.mechanism):
+        for remark in [
+            *self.pipeline.operator.remarks(file, self.mechanism),
+            *budget_remarks(self.pipeline),
+        ]:
             log.warning("%s", remark)
         self.client = client_of(file.connection(), self.pipeline.source.generation)
         self._settle_partitioner()

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, SecretStr, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
 
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.password import Password, Resolve
@@ -119,16 +119,25 @@ class Security(Section):
         return [field for field in fields if getattr(self, field) is not None]
 
 
+def _joined(bootstrap: object) -> object:
+    """Write a list of addresses as librdkafka and kafka-python do."""
+    if isinstance(bootstrap, list) and all(isinstance(address, str) for address in bootstrap):
+        return ",".join(bootstrap)
+    return bootstrap
+
+
 def _addresses(bootstrap: str) -> str:
     if not _ADDRESSES.match(bootstrap):
-        raise ValueError("write host:port, such as localhost:9092; several with commas, no spaces")
+        raise ValueError(
+            "write host:port, such as localhost:9092; several as a list, or with commas, no spaces"
+        )
     return bootstrap
 
 
 class Kafka(Section):
     """Say where Kafka is and how to log in. `embedded` is the development broker of `fugu demo`."""
 
-    bootstrap: Annotated[str, AfterValidator(_addresses)]
+    bootstrap: Annotated[str, BeforeValidator(_joined), AfterValidator(_addresses)]
     broker: Literal["apache", "embedded"] = "apache"
     client: Library = "auto"
     security: Security = Security(protocol="PLAINTEXT")

@@ -267,7 +267,9 @@ def reading_digest(pipeline: Pipeline) -> str:
     What is too far ahead and who moves stream time may be changed, because people come and go;
     where records are read again, a release that differs is recognised.
     """
-    read = pipeline.operator.model_dump(mode="json", include=set(pipeline.operator.reads))
+    read = pipeline.operator.model_dump(
+        mode="json", by_alias=True, include=set(pipeline.operator.reads)
+    )
     ticks = read.get("ticks")
     if isinstance(ticks, dict):
         ticks.pop("max_jump", None)

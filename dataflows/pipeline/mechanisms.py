@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil
 from typing import cast
 
 from fugu.dataflows.base.errors import ConfigurationError
@@ -13,8 +14,11 @@ from fugu.dataflows.records.json_fields import FieldTimestamp
 from fugu.dataflows.records.payloads import Payloads
 from fugu.dataflows.state.row_table import estimated_megabytes
 from fugu.operators.budget import Budgeted
+from fugu.operators.budget_units import in_nats
+from fugu.operators.independent_releases import IndependentReleases
 from fugu.operators.mechanism import ChargingMechanism, Mechanism, State
 
+_DIGITS, _ROUNDING = 10**6, 1e-9
 _MILLISECONDS = {"epoch-ms": 1, "epoch-s": 1000}
 
 
@@ -43,6 +47,38 @@ def configure(file: PipelineFile) -> Configured:
     event = None if source.dedupe is None else source.dedupe.field
     exact = tuple(values.fields) if isinstance(values, Payloads) else ()
     return Configured(mechanism, Codec(values, source.max_value_bytes, timestamp, event, exact))
+
+
+def budget_remarks(pipeline: Pipeline) -> list[str]:
+    """Return what a budget pays for that is hardly what was meant."""
+    budget, epsilon = pipeline.budget, pipeline.operator.nats_per_release
+    if budget is None or budget.total >= epsilon:
+        return []
+    return [
+        f"budget.total: {budget.total:g} is less than epsilon ({epsilon:g} nats): a release is "
+        "fresh only while the model lets it cost less"
+    ]
+
+
+def refuse_what_pays_nothing(mechanism: Mechanism) -> None:
+    """Raise `ConfigurationError` if a stream can pay neither for its first nor a later release.
+
+    Only what begins asks: a state that has such a budget can still be shown, moved and continued.
+    """
+    if not isinstance(mechanism, Budgeted):
+        return
+    first = mechanism.start(1)
+    same = isinstance(mechanism.mechanism, IndependentReleases)
+    if mechanism.pays(first).all() or not (same or mechanism.window is None):
+        return
+    inner = mechanism.mechanism
+    cost = in_nats(int(inner.next_charge(inner.start(1))[0]))
+    least = ceil((cost - _ROUNDING) * _DIGITS) / _DIGITS
+    raise ConfigurationError(
+        f"budget.total: {mechanism.total:g} is less than one release costs ({cost:g} nat"
+        f"{'s' * (cost != 1)}), so nothing would ever be released afresh; "
+        f"write {least:.12g} or more"
+    )
 
 
 def state_megabytes(pipeline: Pipeline, mechanism: Mechanism) -> float:

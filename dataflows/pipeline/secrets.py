@@ -21,6 +21,10 @@ _HOW_TO_MAKE_ONE = (
     "python3 -c 'import secrets; print(secrets.token_hex(32))'  "
     "and keep it: without it nothing can continue that was begun with it"
 )
+_HOW_TO_LEAVE_ZEROS = (
+    f"{_HOW_TO_MAKE_ONE}. A pipeline that has run with zeros goes on after  "
+    "fugu state rotate PIPELINE --keys FILE"
+)
 
 
 class KeyFile(BaseModel):
@@ -56,13 +60,19 @@ def write_keys(keys: Keys, path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def read_keys(file: PipelineFile) -> Keys:
-    """Read the keys that the pipeline file points to."""
+def read_keys(file: PipelineFile, *, to_leave_them: bool = False) -> Keys:
+    """Read the keys that the pipeline file points to.
+
+    A secret of zeros is refused, except `to_leave_them`: a pipeline that has one can be rotated.
+    """
     source = file.pipeline.secret
     where, content = _found(file, "secret", source)
     if source.encoding == "keys":
         return _keys_in(content, where)
-    return Keys.from_root(_secret(source, "secret", where, content))
+    secret = _secret(source, "secret", where, content)
+    if not to_leave_them:
+        _refuse_zeros(secret, "secret", where, _HOW_TO_LEAVE_ZEROS)
+    return Keys.from_root(secret)
 
 
 def read_policy_secret(file: PipelineFile) -> Secret | None:
@@ -70,7 +80,10 @@ def read_policy_secret(file: PipelineFile) -> Secret | None:
     policies, name = file.pipeline.source.policies, "source.policies.hmac"
     if policies is None or policies.hmac is None:
         return None
-    return _secret(policies.hmac, name, *_found(file, name, policies.hmac))
+    where, content = _found(file, name, policies.hmac)
+    secret = _secret(policies.hmac, name, where, content)
+    _refuse_zeros(secret, name, where, _HOW_TO_MAKE_ONE)
+    return secret
 
 
 def _found(file: PipelineFile, name: str, source: SecretSource) -> tuple[str, bytes]:
@@ -103,6 +116,13 @@ def _secret(source: SecretSource, name: str, where: str, content: bytes) -> Secr
             f"{_HOW_TO_MAKE_ONE}"
         )
     return Secret(key)
+
+
+def _refuse_zeros(secret: Secret, name: str, where: str, advice: str) -> None:
+    if not any(secret.reveal()):
+        raise ConfigurationError(
+            f"{name}: {where} holds zeros only: everybody can repeat what is made with it; {advice}"
+        )
 
 
 def _keys_in(content: bytes, where: str) -> Keys:

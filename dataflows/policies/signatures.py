@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from fugu.dataflows.base.batches import Header
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.install import install
 from fugu.dataflows.policies.change import UnusableChange, change
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.owners import OwnerSection, of_base64
@@ -158,7 +159,7 @@ def require_cryptography() -> None:
     except ImportError:
         raise ConfigurationError(
             "ed25519 signatures need the package cryptography. Install it:  "
-            "pip install 'fugu-streams[signed]'  or let owners sign by hmac"
+            f"{install('signed')}  or let owners sign by hmac"
         ) from None
 
 

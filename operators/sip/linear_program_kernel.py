@@ -150,7 +150,7 @@ def solver_version() -> str:
         return version("scipy")
     except PackageNotFoundError:
         raise ValueError(
-            "kernel: linear_program needs SciPy; install fugu-streams[sip], or use heuristic"
+            "kernel: linear_program needs SciPy; pip install scipy, or use heuristic"
         ) from None
 
 

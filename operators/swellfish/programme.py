@@ -84,7 +84,7 @@ def require_solver() -> None:
         import scipy.optimize  # noqa: F401
     except ModuleNotFoundError:
         raise ValueError(
-            "kind: unicorn_plan needs SciPy; install fugu-streams[plan], or use unicorn_ps"
+            "kind: unicorn_plan needs SciPy; pip install scipy, or use unicorn_ps"
         ) from None
 
 

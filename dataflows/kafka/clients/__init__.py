@@ -5,12 +5,12 @@ from functools import cache
 from importlib.util import find_spec
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.install import install
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
 from fugu.dataflows.kafka.native.availability import refusal
 
-_INSTALL = "Install it:  pip install 'fugu-streams[fast]'"
 _OTHER = "write kafka.client: kafka-python"
 
 log = logging.getLogger(__name__)
@@ -35,8 +35,12 @@ def client_of(connection: Connection, generation: int = 0) -> Client:
 
 def _unusable(asked: str, reason: str, instead: str) -> ConfigurationError:
     return ConfigurationError(
-        f"{asked} needs librdkafka, which cannot be used here: {reason}. {_INSTALL}  or {instead}"
+        f"{asked} needs librdkafka, which cannot be used here: {reason}. {_how()}  or {instead}"
     )
+
+
+def _how() -> str:
+    return f"Install it:  {install('fast')}"
 
 
 @cache
@@ -46,6 +50,6 @@ def _say_once(reason: str) -> None:
         log.warning(
             "librdkafka is not used, but kafka-python, which is slower: %s. %s  or %s",
             reason,
-            _INSTALL,
+            _how(),
             _OTHER,
         )

@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AliasChoices, Field, model_validator
 
 from fugu.dataflows.base.section import Epsilon, Section
 from fugu.dataflows.base.ticks import Several, Ticks
@@ -71,7 +71,7 @@ class TemporalOperator(OperatorSection):
 
     example = "window: 10\nepsilon: 5.0\n"
     protected = "when a single value came"
-    reads = frozenset({"ticks", "null"})
+    reads = frozenset({"ticks", "when_null"})
     stage = StageKind.DISPLACED
     evaluation = "displaced"
     claims_about = "times"
@@ -93,7 +93,9 @@ class TemporalOperator(OperatorSection):
     warm_up: Literal["suppress", "emit"] = "suppress"
     end: End = "drain"
     empty: Literal["emit", "skip"] = "emit"
-    null: NullValue = "error"
+    when_null: NullValue = Field(
+        "error", validation_alias=AliasChoices("when_null", "null"), serialization_alias="null"
+    )
     accept_unsound: bool = False
 
     @model_validator(mode="after")
@@ -145,7 +147,7 @@ class TemporalOperator(OperatorSection):
         return list(map(as_in_the_file, mechanism.warnings))
 
     def values(self, fields: Sequence[str]) -> Values:
-        return Payloads(fields, null=self.null)
+        return Payloads(fields, null=self.when_null)
 
     def check_fields(self, fields: Sequence[str], time: str | None, event: str | None) -> None:
         if len(set(fields)) != len(fields):

@@ -5,6 +5,7 @@ fencing. Topics appear by themselves with 4 partitions, each of which keeps its 
 """
 
 from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.base.install import install
 
 PARTITIONS = 4
 
@@ -18,7 +19,7 @@ class EmbeddedBroker:
             from confluent_kafka import Producer
         except ImportError:
             raise FuguError(
-                "the embedded broker needs the extra `demo`: pip install 'fugu-streams[demo]'"
+                f"the embedded broker needs confluent-kafka: {install('demo')}"
             ) from None
         self._owner = Producer(
             {

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.base.install import install
 from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.offline.auditing.report import SURVIVED
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE
@@ -151,7 +152,7 @@ def test_a_missing_package_is_named_with_its_extra(
     monkeypatch.setitem(sys.modules, package, None)
     error = audited(pipeline, *options).exception
     assert isinstance(error, FuguError)
-    assert str(error) == f"fugu audit needs {package}: pip install 'fugu-streams[audit]'"
+    assert str(error) == f"fugu audit needs {package}: {install('audit')}"
 
 
 @pytest.mark.parametrize("options", [["--runs", "10"], ["--steps", "0"], ["--confidence", "100"]])

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.base.install import install
 from fugu.dataflows.commands.cli.fugu import app
 from tests.dataflows.offline.evaluation.live import OPERATORS
 from tests.dataflows.offline.evaluation.samples import POWER
@@ -175,4 +176,4 @@ def test_a_missing_package_is_named_with_its_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     error = evaluated(pipeline, sample, "--plot", "a.png").exception
-    assert str(error) == "--plot needs matplotlib: pip install 'fugu-streams[audit]'"
+    assert str(error) == f"--plot needs matplotlib: {install('audit')}"

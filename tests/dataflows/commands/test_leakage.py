@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.base.install import install
 from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.offline.leakage.report import correlation_of
 from fugu.operators.leakage.matrices import backward_rows, transition_matrix
@@ -198,7 +199,7 @@ def test_options_that_cannot_be_are_refused(options: list[str], says: str, direc
 def test_a_picture_needs_matplotlib(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     error = leaked(directory, "b", "--plot", "a.png").exception
-    assert str(error) == "--plot needs matplotlib: pip install 'fugu-streams[audit]'"
+    assert str(error) == f"--plot needs matplotlib: {install('audit')}"
 
 
 def test_both_matrices_are_about_the_same_values(directory: Path) -> None:

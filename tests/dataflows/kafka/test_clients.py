@@ -1,11 +1,13 @@
 """Which client a pipeline file stands for."""
 
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.install import install
 from fugu.dataflows.kafka import clients
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.connection import Connection, Library
@@ -60,7 +62,7 @@ def test_a_librdkafka_that_cannot_be_used_is_told_of_once(
     [record] = caplog.records
     assert record.getMessage() == (
         "librdkafka is not used, but kafka-python, which is slower: numba is not installed. "
-        "Install it:  pip install 'fugu-streams[fast]'  or write kafka.client: kafka-python"
+        f"Install it:  {install('fast')}  or write kafka.client: kafka-python"
     )
 
 
@@ -73,7 +75,7 @@ def test_a_librdkafka_that_cannot_be_used_is_told_of_once(
     ],
 )
 def test_what_needs_librdkafka_says_how_to_install_it(connection: Connection) -> None:
-    with pytest.raises(ConfigurationError, match=r"pip install 'fugu-streams\[fast\]'") as caught:
+    with pytest.raises(ConfigurationError, match=re.escape(install("fast"))) as caught:
         client_of(connection)
     assert "confluent-kafka is not installed" in str(caught.value)
 

@@ -7,11 +7,13 @@ import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.files.yaml_file import LARGEST_FILE
+from fugu.dataflows.kinds import TemporalOperator
 from fugu.dataflows.kinds.crr import CrrOperator
 from fugu.dataflows.pipeline.config import TimestampField
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.dataflows.pipeline.pipeline_files import PIPELINE, read, read_error, with_change
 
+CRR = "kind: crr\n  alphabet: [rest, light, vigorous]\n  epsilon: 1.0\n  model: model.json"
 ALPHABET = "[rest, light, vigorous]"
 
 
@@ -35,7 +37,10 @@ def test_a_correct_file_is_read_with_its_defaults(tmp_path: Path) -> None:
         ("epsilon: 1.0", "epsilon: .nan", 8, "finite"),
         ("epsilon: 1.0", "epsilon: .inf", 8, "finite"),
         ("epsilon: 1.0", "epsilon: 51", 8, "less than or equal to 50"),
-        ("kind: crr", "kind: ccr", 6, "there is no 'ccr'; write one of 'crr'"),
+        ("kind: crr", "kind: ccr", 6, "there is no 'ccr'; did you mean crr"),
+        ("kind: crr", "kind: nothing", 6, "there is no 'nothing'; fugu kinds lists all"),
+        ("kind: crr", "kind: threshold", 6, "did you mean threshold_perturbation?"),
+        ("localhost:9092", "localhost", 14, "write host:port, such as localhost:9092; several"),
         ("kind: crr", "kind: paper_crr", 5, "accept_unsound: true"),
         ("kind: crr", "kind: crr\n  other: sprint", 5, "other must be one of the alphabet"),
         (ALPHABET, "[on, off]", 7, "symbol 1 is neither text nor an integer; put quotes"),
@@ -106,6 +111,47 @@ def test_a_key_in_the_wrong_section_is_answered_with_the_right_one(tmp_path: Pat
     assert line.endswith(
         ": epsilon: unknown key here; did you mean operator.epsilon or source.budget.epsilon?"
     )
+
+
+def test_a_section_below_another_one_is_not_answered_with_its_own_name(tmp_path: Path) -> None:
+    [line] = read_error(
+        tmp_path, with_change("epsilon: 1.0", "epsilon: 1.0\n  budget: {total: 9}")
+    ).splitlines()
+    assert line.endswith(
+        "operator.budget: unknown key here; write it beside operator, not below; "
+        "did you mean source.budget?"
+    )
+
+
+@pytest.mark.parametrize("more", ["null: error", '"null": error', "null: as_none"])
+def test_null_is_read_as_a_key_of_that_name(more: str, tmp_path: Path) -> None:
+    text = with_change(CRR, f"kind: threshold_perturbation\n  window: 5\n  threshold: 3\n  {more}")
+    operator = read(tmp_path, text).pipeline.operator
+    assert isinstance(operator, TemporalOperator)
+    assert operator.when_null == more.split()[-1]
+
+
+def test_both_names_of_a_key_at_once_are_refused(tmp_path: Path) -> None:
+    section = "kind: threshold_perturbation\n  window: 5\n  threshold: 3\n"
+    both = f"{section}  when_null: error\n  null: error"
+    assert "operator.null: unknown key" in read_error(tmp_path, with_change(CRR, both))
+
+
+def test_a_word_that_is_nothing_elsewhere_stays_nothing(tmp_path: Path) -> None:
+    text = with_change(ALPHABET, "[rest, light]") + "budget: {total: 9, window: null}\n"
+    budget = read(tmp_path, text).pipeline.budget
+    assert budget is not None
+    assert budget.window is None
+
+
+def test_a_list_of_addresses_is_that_with_commas(tmp_path: Path) -> None:
+    text = with_change('"localhost:9092"', "[one:9092, two:9093]")
+    assert read(tmp_path, text).pipeline.kafka.bootstrap == "one:9092,two:9093"
+
+
+def test_a_list_of_what_is_no_address_is_refused(tmp_path: Path) -> None:
+    error = read_error(tmp_path, with_change('"localhost:9092"', "[one:9092, 7]"))
+    assert error.startswith("pipeline.yaml:14: kafka.bootstrap: ")
 
 
 def test_a_key_of_another_kind_is_not_answered_with_itself(tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
 """A pipeline says who can change its policies, and refuses what it could not verify."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.install import install
 from fugu.dataflows.commands.explain import explain
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.policy_changes import signatures_of, who_can_change
@@ -139,6 +141,6 @@ def test_a_section_that_cannot_be_meant_is_refused(
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = "cryptography.hazmat.primitives.asymmetric.ed25519"
     monkeypatch.setitem(__import__("sys").modules, module, None)
-    with pytest.raises(ConfigurationError, match=r"pip install 'fugu-streams\[signed\]'"):
+    with pytest.raises(ConfigurationError, match=re.escape(install("signed"))):
         signatures_of(pipeline(tmp_path, shop=ALICE))
     assert signatures_of(pipeline(tmp_path)) is not None

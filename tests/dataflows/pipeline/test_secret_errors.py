@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.pipeline.secrets import read_keys
+from fugu.dataflows.pipeline.secrets import read_keys, read_policy_secret
 from fugu.operators.secret import Secret
+from tests.dataflows.kinds.example_files import example_of
+from tests.dataflows.kinds.test_aggregate_section import PIPELINE
 from tests.dataflows.pipeline.pipeline_files import read, with_change
 
 VARIABLE = "FUGU_TEST_SECRET"
@@ -81,3 +83,23 @@ def test_every_encoding_gives_the_same_secret(
     secret = read_keys(read(tmp_path, from_file(encoding))).noise
     assert secret.check_value() == Secret(bytes(range(32))).check_value()
     assert repr(secret) == "Secret(hidden)"
+
+
+@pytest.mark.parametrize(("encoding", "zeros"), [("raw", bytes(32)), ("hex", b"0" * 64)])
+def test_a_secret_of_zeros_is_refused_and_can_be_left(
+    encoding: str, zeros: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / "key").write_bytes(zeros)
+    file = read(tmp_path, from_file(encoding))
+    with pytest.raises(ConfigurationError, match="holds zeros only: everybody can repeat") as zero:
+        read_keys(file)
+    assert "fugu state rotate" in str(zero.value)
+    assert any(read_keys(file, to_leave_them=True).rotated().noise.reveal())
+
+
+def test_zeros_do_not_sign_changes_of_policies(tmp_path: Path) -> None:
+    (tmp_path / "key").write_bytes(b"0" * 64)
+    source = PIPELINE["source"] | {"policies": {"topic": "changes", "hmac": {"file": "key"}}}
+    file = example_of("unicorn", tmp_path, source=source)
+    with pytest.raises(ConfigurationError, match=r"source\.policies\.hmac: .* zeros only"):
+        read_policy_secret(file)
