@@ -16,6 +16,8 @@ from typing import Literal
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 
+from fugu.dataflows.base.standing import Standing
+
 Numbers = Mapping[str, Sequence[tuple[Sequence[str], float]]]
 """The numbers of one process, for another one to add to its own: labels and number, by metric."""
 
@@ -29,6 +31,8 @@ class Metric:
     text: str
     labels: tuple[str, ...] = ("topic", "partition")
     about_streams: bool = False
+    largest: bool = False
+    """Say that of several processes the largest number counts, and not the sum."""
 
 
 RECORDS_IN = Metric("fugu_records_in_total", "counter", "Records read from the source topic.")
@@ -90,6 +94,13 @@ STATE_BYTES = Metric(
     "Bytes of rows written by snapshots; keys are not counted, so that no key's length shows.",
     about_streams=True,
 )
+NOTICE = Metric(
+    "fugu_notice_seconds",
+    "gauge",
+    "For how long a notice has been there, as the log says it; 0 when it is over.",
+    ("kind", "topic", "partition"),
+    largest=True,
+)
 START_TIME = Metric(
     "process_start_time_seconds", "gauge", "When the process started, in seconds since 1970.", ()
 )
@@ -118,8 +129,7 @@ class Metrics:
         self._numbers: dict[Metric, dict[tuple[str, ...], float]] = {m: {} for m in shown}
         self._registry = CollectorRegistry()
         self._registry.register(self)
-        self.positions: dict[int, int] = {}
-        """The next source offset of every partition; never shown."""
+        self.standing = Standing()
         self.put(START_TIME, time.time())
 
     def add(self, metric: Metric, amount: float, *labels: str | int) -> None:
@@ -153,6 +163,8 @@ class Metrics:
             for labels, value in numbers.get(metric.name, ()):
                 if metric.kind == "age":
                     self.put(metric, time.monotonic() - value, *labels)
+                elif metric.largest:
+                    self.put(metric, max(value, self.values(metric).get(tuple(labels), 0)), *labels)
                 else:
                     self.add(metric, value, *labels)
 

@@ -195,6 +195,15 @@ class MetricsEndpoint(Section):
     port: int = Field(default=9464, ge=1, le=65_535)
 
 
+class Alert(Section):
+    """Say when a notice is given: of more than a share of `refused` records among the last `over`,
+    and of stream time that is further `ahead` of the clock."""
+
+    refused: float = Field(default=0.05, gt=0, le=1, strict=False)
+    over: int = Field(default=1_000, ge=1, le=1_000_000_000)
+    ahead: Annotated[timedelta, BeforeValidator(between("1s", "365d"))] = timedelta(hours=1)
+
+
 class Pipeline(Section):
     """Hold a pipeline file; raise `version` where the same state continues with a new law."""
 
@@ -209,6 +218,7 @@ class Pipeline(Section):
     state: StateSection
     secret: SecretSource
     metrics: MetricsEndpoint | None = None
+    alert: Alert = Alert()
     logs: LogFormat = "plain"
 
     @model_validator(mode="after")

@@ -24,6 +24,7 @@ class Endpoint:
             self._numbers,
             lambda: self._of_all(Child.problem),
             lambda: self._of_all(Child.stuck),
+            self._degraded,
         )
 
     def close(self) -> None:
@@ -40,6 +41,9 @@ class Endpoint:
         metrics.put(REFUSED_STARTS, self._refused.total())
         metrics.put(PROCESS_RESTARTS, sum(child.restarts for child in self._children))
         return metrics
+
+    def _degraded(self) -> list[str]:
+        return [f"{child.name}: {one}" for child in self._children for one in child.degraded()]
 
     def _of_all(self, problem_of: Callable[[Child], str | None]) -> str | None:
         problems = [

@@ -35,6 +35,7 @@ CLOSED_LIST = {
     "fugu_streams": ("gauge", PARTITION),
     "fugu_streams_limit": ("gauge", PARTITION),
     "fugu_state_written_bytes_total": ("counter", PARTITION),
+    "fugu_notice_seconds": ("gauge", ("kind", *PARTITION)),
     "process_start_time_seconds": ("gauge", ()),
     "fugu_refused_starts_total": ("counter", ()),
     "fugu_process_restarts_total": ("counter", ()),
@@ -46,6 +47,7 @@ LABELS: dict[str, str | int] = {
     "partition": 3,
     "reason": Reason.NOT_JSON,
     "collection": "household",
+    "kind": "records_wait",
 }
 
 
@@ -123,7 +125,7 @@ def test_streams_are_shown_only_where_the_sink_tells_them_apart() -> None:
 
 def test_next_offsets_are_never_shown() -> None:
     metrics = full()
-    metrics.positions[3] = 987_654_321
+    metrics.standing.positions["raw", 3] = 987_654_321
     assert b"987654321" not in metrics.text().replace(b".", b"")
 
 
