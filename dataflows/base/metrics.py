@@ -94,6 +94,19 @@ STATE_BYTES = Metric(
     "Bytes of rows written by snapshots; keys are not counted, so that no key's length shows.",
     about_streams=True,
 )
+EVENT_TIME = Metric(
+    "fugu_event_time_seconds",
+    "gauge",
+    "Median timestamp of the records last given to a sink topic, in seconds since 1970.",
+    largest=True,
+)
+BUILD = Metric(
+    "fugu_build_info",
+    "gauge",
+    "1; the labels say what runs.",
+    ("version", "python", "client", "kind", "implementation"),
+    largest=True,
+)
 NOTICE = Metric(
     "fugu_notice_seconds",
     "gauge",
@@ -124,7 +137,8 @@ class Metrics:
     serves the numbers reads copies.
     """
 
-    def __init__(self, *, show_streams: bool = True) -> None:
+    def __init__(self, *, pipeline: str | None = None, show_streams: bool = True) -> None:
+        self._own = {} if pipeline is None else {"pipeline": pipeline}
         shown = [metric for metric in METRICS if show_streams or not metric.about_streams]
         self._numbers: dict[Metric, dict[tuple[str, ...], float]] = {m: {} for m in shown}
         self._registry = CollectorRegistry()
@@ -172,9 +186,10 @@ class Metrics:
         """Yield the metric families that prometheus_client asks a collector for."""
         for metric in self._numbers:
             family = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
-            shown = family(metric.name, metric.text, labels=metric.labels)
+            names, own = (*self._own, *metric.labels), (*self._own.values(),)
+            shown = family(metric.name, metric.text, labels=names)
             for labels, value in sorted(self.values(metric).items()):
-                shown.add_metric(labels, value)
+                shown.add_metric((*own, *labels), value)
             yield shown
 
     def text(self) -> bytes:

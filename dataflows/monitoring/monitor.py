@@ -1,10 +1,12 @@
 """Measure one process, from before it reads anything, and judge its health."""
 
 from dataclasses import replace
+from importlib.metadata import version
+from platform import python_version
 from typing import Self
 
 from fugu.dataflows.base.errors import StartRefused
-from fugu.dataflows.base.metrics import REFUSED_STARTS, Metrics
+from fugu.dataflows.base.metrics import BUILD, REFUSED_STARTS, Metrics
 from fugu.dataflows.flows.added_partitions import added_partitions
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
@@ -17,6 +19,7 @@ from fugu.dataflows.monitoring.report import Report
 from fugu.dataflows.monitoring.server import serve
 from fugu.dataflows.monitoring.source_watch import SourceWatch
 from fugu.dataflows.monitoring.stream_times import StreamTimes
+from fugu.dataflows.monitoring.streams_limit import StreamsLimit
 from fugu.dataflows.monitoring.watchman import Watchman
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
@@ -30,7 +33,7 @@ class Monitor:
     def __init__(self, file: PipelineFile, *, supervised: bool) -> None:
         pipeline = file.pipeline
         self._file = file
-        self._metrics = Metrics(show_streams=pipeline.sink.key != "none")
+        self._metrics = Metrics(pipeline=pipeline.name, show_streams=pipeline.sink.key != "none")
         self._watchman = Watchman(self._metrics)
         snapshots = Snapshots(self._metrics, pipeline.state.every.total_seconds())
         self._health = health = Health(snapshots, self._watchman)
@@ -47,6 +50,15 @@ class Monitor:
             for plan in plans
             if plan.reads_source
             for partition in plan.fingerprint.own_partitions
+        )
+        self._metrics.put(
+            BUILD,
+            1,
+            version("fugu-streams"),
+            python_version(),
+            plans[0].client.name,
+            plans[0].fingerprint.operator,
+            plans[0].fingerprint.implementation,
         )
         self._watch = self._source_watch(plans[0])
         self._watch.start()
@@ -102,6 +114,7 @@ class Monitor:
         return [
             *sentinels,
             StreamTimes(topic, metrics.standing, alert.ahead),
+            StreamsLimit(topic, metrics),
             RefusedShare(topic, metrics, alert.refused, alert.over),
         ]
 

@@ -18,6 +18,7 @@ class Kind(StrEnum):
     TIME_NOT_BEGUN = "time_not_begun"
     TIME_AHEAD = "time_ahead"
     REFUSED = "refused"
+    STREAMS_LIMIT = "streams_limit"
     PARTITIONS_ADDED = "partitions_added"
 
 

@@ -16,6 +16,7 @@ class Endpoint:
     def __init__(self, file: PipelineFile, children: Sequence[Child]) -> None:
         pipeline = file.pipeline
         self._children = children
+        self._pipeline = pipeline.name
         self._show_streams = pipeline.sink.key != "none"
         self._refused = RefusedStarts(file.resolve(pipeline.state.directory))
         self._started_at = time.time()
@@ -33,7 +34,7 @@ class Endpoint:
             self._server.close()
 
     def _numbers(self) -> Metrics:
-        metrics = Metrics(show_streams=self._show_streams)
+        metrics = Metrics(pipeline=self._pipeline, show_streams=self._show_streams)
         for report in [child.report for child in self._children]:
             if report is not None:
                 metrics.include(report.numbers)

@@ -35,6 +35,8 @@ CLOSED_LIST = {
     "fugu_streams": ("gauge", PARTITION),
     "fugu_streams_limit": ("gauge", PARTITION),
     "fugu_state_written_bytes_total": ("counter", PARTITION),
+    "fugu_event_time_seconds": ("gauge", PARTITION),
+    "fugu_build_info": ("gauge", ("version", "python", "client", "kind", "implementation")),
     "fugu_notice_seconds": ("gauge", ("kind", *PARTITION)),
     "process_start_time_seconds": ("gauge", ()),
     "fugu_refused_starts_total": ("counter", ()),
@@ -48,6 +50,10 @@ LABELS: dict[str, str | int] = {
     "reason": Reason.NOT_JSON,
     "collection": "household",
     "kind": "records_wait",
+    "version": "1.0",
+    "python": "3.11",
+    "client": "kafka-python",
+    "implementation": 1,
 }
 
 
@@ -75,6 +81,14 @@ def test_list_is_closed() -> None:
 def test_text_holds_the_listed_names_and_labels_and_no_others() -> None:
     seen = {name: {label for label, _ in labels} for name, labels in shown(full())}
     assert seen == {name: set(labels) for name, (_, labels) in CLOSED_LIST.items()}
+
+
+def test_every_number_names_the_pipeline() -> None:
+    metrics = Metrics(pipeline="heart-zones")
+    for metric in METRICS:
+        metrics.put(metric, 5, *(LABELS[label] for label in metric.labels))
+    assert {dict(labels)["pipeline"] for _, labels in shown(metrics)} == {"heart-zones"}
+    assert {name for name, _ in shown(metrics)} == CLOSED_LIST.keys()
 
 
 def test_number_that_is_not_listed_is_never_shown() -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.base.metrics import DEAD_LETTERS, RECORDS_IN, Metrics
+from fugu.dataflows.base.metrics import DEAD_LETTERS, RECORDS_IN, STREAMS, STREAMS_LIMIT, Metrics
 from fugu.dataflows.base.standing import Standing, Told
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.monitoring.advice import ADVICE
@@ -13,6 +13,7 @@ from fugu.dataflows.monitoring.figures import FiguresWait
 from fugu.dataflows.monitoring.notices import Notice, Sentinel
 from fugu.dataflows.monitoring.refused_share import RefusedShare
 from fugu.dataflows.monitoring.stream_times import StreamTimes
+from fugu.dataflows.monitoring.streams_limit import StreamsLimit
 
 HOUR = 3_600_000
 TICKS = Ticks(width=HOUR, grace=0, max_jump=100)
@@ -136,3 +137,15 @@ def test_refused_records_of_long_ago_are_no_news() -> None:
     assert traffic(602.0, 0) is None
     assert traffic(4_999.0, 0) is None
     assert traffic(5_000.0, 1_000, 1_000) is not None, "the next ones are"
+
+
+@pytest.mark.parametrize(("streams", "said"), [(8_999, False), (9_000, True)])
+def test_a_partition_that_is_nearly_full(streams: int, said: bool) -> None:
+    metrics = Metrics()
+    metrics.put(STREAMS, streams, "raw", 0)
+    metrics.put(STREAMS_LIMIT, 10_000, "raw", 0)
+    notice = noticed(StreamsLimit("raw", metrics), 0.0)
+    assert (notice is not None) == said
+    if notice is not None:
+        assert (notice.partition, notice.still) == (0, False)
+        assert "9,000 of 10,000 keys" in notice.text
