@@ -37,6 +37,7 @@ from fugu.dataflows.commands.kinds import show_kinds
 from fugu.dataflows.commands.leakage import leakage
 from fugu.dataflows.commands.ledger import ledger
 from fugu.dataflows.commands.peek import peek
+from fugu.dataflows.commands.schema import schema
 from fugu.dataflows.commands.state_continue import continue_
 from fugu.dataflows.commands.state_repartition import repartition
 from fugu.dataflows.commands.state_upgrade import upgrade
@@ -171,6 +172,7 @@ def _checking(command: Callable[..., bool]) -> Callable[..., None]:
 _COMMANDS: dict[str, Callable[..., None]] = {
     "validate": _checking(validate),
     "kinds": show_kinds,
+    "schema": schema,
     "explain": explain,
     "peek": peek,
     "ledger": ledger,
