@@ -26,15 +26,38 @@ class Told:
         return sorted(part for part, tick in self.last.items() if tick == least)
 
 
+_LAST = 1_000
+
+
+@dataclass
+class TimesRead:
+    """Count how many of the last 1,000 records, or of the last batch, have times that nobody meant.
+
+    `small` ones were read as long ago, `large` ones as beyond all years.
+    """
+
+    read: int = 0
+    small: int = 0
+    large: int = 0
+
+    def add(self, read: int, small: int, large: int) -> None:
+        """Count a batch."""
+        if self.read + read > _LAST:
+            self.read = self.small = self.large = 0
+        self.read, self.small, self.large = self.read + read, self.small + small, self.large + large
+
+
 @dataclass
 class Standing:
     """Hold positions, stream times and the progress of the merge, of one process.
 
     `positions`: the next offset, by topic and partition. `times`: stream time, by partition of the
     source. `not_begun`: partitions that have refused records because stream time has not begun.
+    `times_read`: the times of the last records of a partition, where a field holds them.
     """
 
     positions: dict[tuple[str, int], int] = field(default_factory=dict)
     times: dict[int, int] = field(default_factory=dict)
     not_begun: set[int] = field(default_factory=set)
     told: Told | None = None
+    times_read: dict[int, TimesRead] = field(default_factory=dict)

@@ -12,17 +12,21 @@ from functools import partial
 from typing import ClassVar, Generic
 
 import bytewax.operators as op
+import numpy as np
 from bytewax.dataflow import Stream
 from bytewax.operators import KeyedStream
 
-from fugu.dataflows.base.batches import Batch, Decoded, Outgoing
+from fugu.dataflows.base.batches import Batch, Decoded, Outgoing, Reason
+from fugu.dataflows.base.standing import TimesRead
 from fugu.dataflows.flows.plan import Plan, Shard
 from fugu.dataflows.kafka.source import part_name
 from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.time_units import EARLIEST_MEANT
 from fugu.dataflows.stages.stage import Made, Stage
 from fugu.dataflows.stages.stateful_step import Sanitize
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.former_rows import FormerRows
+from fugu.operators.integer_column import column_of
 
 Former = Callable[[Fingerprint, int], FormerRows | None]
 """Gives what the version of Fugu before may have left in the row log of a partition."""
@@ -56,7 +60,22 @@ class PartitionsPlan(Plan, Generic[Made]):
 
     def _decode(self, batch: Batch) -> tuple[str, Decoded]:
         with self.without_values("decode", batch.partition, batch.offsets):
-            return part_name(batch.partition), self.codec.decode(batch)
+            decoded = self.codec.decode(batch)
+            self._note_times(decoded)
+            return part_name(batch.partition), decoded
+
+    def _note_times(self, decoded: Decoded) -> None:
+        """Count times that nobody can have meant, where a field of the record holds them."""
+        timestamp, dead = self.codec.timestamp, decoded.dead
+        if timestamp is None:
+            return
+        small = int(np.count_nonzero(column_of(decoded.timestamps) < EARLIEST_MEANT))
+        large = sum(
+            name == timestamp.field and reason is Reason.OUTSIDE_DOMAIN
+            for name, reason in zip(dead.fields, dead.reasons, strict=True)
+        )
+        seen = self.metrics.standing.times_read.setdefault(decoded.partition, TimesRead())
+        seen.add(len(decoded.offsets) + len(dead.offsets), small, large)
 
     def _step(self, pointer: bytes | None) -> Sanitize[Made]:
         return Sanitize(

@@ -20,7 +20,9 @@ from fugu.dataflows.monitoring.server import serve
 from fugu.dataflows.monitoring.source_watch import SourceWatch
 from fugu.dataflows.monitoring.stream_times import StreamTimes
 from fugu.dataflows.monitoring.streams_limit import StreamsLimit
+from fugu.dataflows.monitoring.time_units import TimeUnits
 from fugu.dataflows.monitoring.watchman import Watchman
+from fugu.dataflows.pipeline.config import TimestampField
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 
@@ -111,6 +113,10 @@ class Monitor:
                 if plan.wait is not None:
                     sentinels.append(PoliciesBehind(plan.wait))
                 sentinels.append(FiguresWait(topic, metrics.standing, plan.ticks))
+        timestamp = self._file.pipeline.source.timestamp
+        if isinstance(timestamp, TimestampField):
+            units = TimeUnits(topic, metrics.standing, timestamp.field, timestamp.format)
+            sentinels.append(units)
         return [
             *sentinels,
             StreamTimes(topic, metrics.standing, alert.ahead),

@@ -17,6 +17,7 @@ class Kind(StrEnum):
     FIGURES_WAIT = "figures_wait"
     TIME_NOT_BEGUN = "time_not_begun"
     TIME_AHEAD = "time_ahead"
+    TIME_UNIT = "time_unit"
     REFUSED = "refused"
     STREAMS_LIMIT = "streams_limit"
     PARTITIONS_ADDED = "partitions_added"

@@ -142,6 +142,23 @@ def test_stream_time_a_year_ahead(bootstrap: str, aggregate: Document, tmp_path:
         one.noticed("time_ahead", "stream time is 365 days ahead of this machine's", still=False)
 
 
+def test_times_in_seconds_where_milliseconds_are_read(
+    bootstrap: str, document: Document, tmp_path: Path
+) -> None:
+    document["source"]["timestamp"] = {"field": "at", "format": "epoch-ms"}
+
+    def records(unit: int) -> list[Placed]:
+        value = orjson.dumps({"zone": "rest", "at": now() // unit})
+        return [Placed(0, Record(b"user-0", value))] * 30
+
+    with watched(bootstrap, document, tmp_path) as one:
+        one.send(*records(SECOND))
+        text = "Look at field at: it looks like seconds; write source.timestamp.format: epoch-s"
+        one.noticed("time_unit", text, still=False)
+        one.send(*records(1), *records(1))
+        one.over("time_unit")
+
+
 def test_a_share_of_refused_records(bootstrap: str, document: Document, tmp_path: Path) -> None:
     good = [Placed(n % 2, Record(b"user-%d" % (n % 2), b'{"zone": "rest"}')) for n in range(1_500)]
     bad = [Placed(0, Record(b"user-0", b'{"zone": "nowhere"}'))] * 300

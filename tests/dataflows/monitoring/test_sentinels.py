@@ -6,7 +6,7 @@ import pytest
 
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.metrics import DEAD_LETTERS, RECORDS_IN, STREAMS, STREAMS_LIMIT, Metrics
-from fugu.dataflows.base.standing import Standing, Told
+from fugu.dataflows.base.standing import Standing, TimesRead, Told
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.monitoring.advice import ADVICE
 from fugu.dataflows.monitoring.figures import FiguresWait
@@ -14,6 +14,8 @@ from fugu.dataflows.monitoring.notices import Notice, Sentinel
 from fugu.dataflows.monitoring.refused_share import RefusedShare
 from fugu.dataflows.monitoring.stream_times import StreamTimes
 from fugu.dataflows.monitoring.streams_limit import StreamsLimit
+from fugu.dataflows.monitoring.time_units import TimeUnits
+from fugu.dataflows.records.time_units import Format
 
 HOUR = 3_600_000
 TICKS = Ticks(width=HOUR, grace=0, max_jump=100)
@@ -149,3 +151,37 @@ def test_a_partition_that_is_nearly_full(streams: int, said: bool) -> None:
     if notice is not None:
         assert (notice.partition, notice.still) == (0, False)
         assert "9,000 of 10,000 keys" in notice.text
+
+
+@pytest.mark.parametrize(
+    ("unit", "small", "large", "said"),
+    [
+        (
+            "epoch-ms",
+            500,
+            0,
+            "before 1973. Look at field at: it looks like seconds; write source",
+        ),
+        ("epoch-ms", 0, 500, "refused. Look at field at: it looks like microseconds; producers mu"),
+        ("epoch-s", 0, 500, "beyond the year 9999, and are refused. Look at field at: it looks l"),
+        ("epoch-ms", 499, 0, None),
+        ("epoch-ms", 0, 0, None),
+    ],
+)
+def test_times_in_another_unit(unit: Format, small: int, large: int, said: str | None) -> None:
+    standing = Standing(times_read={0: TimesRead(1_000, small, large)})
+    notice = noticed(TimeUnits("raw", standing, "at", unit), 0.0)
+    assert (notice is None) == (said is None)
+    if notice is not None and said is not None:
+        assert said in notice.text
+
+
+def test_few_odd_times_are_no_news_and_good_ones_end_it() -> None:
+    times = TimesRead()
+    sentinel = TimeUnits("raw", Standing(times_read={0: times}), "at", "epoch-ms")
+    times.add(19, 19, 0)
+    assert noticed(sentinel, 0.0) is None
+    times.add(1, 1, 0)
+    assert noticed(sentinel, 1.0) is not None
+    times.add(990, 0, 0)
+    assert noticed(sentinel, 2.0) is None
