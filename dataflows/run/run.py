@@ -8,9 +8,11 @@ single-worker dataflow on a thread of its own.
 import gc
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Thread
+from typing import TypeVar
 
 from bytewax.dataflow import Dataflow
 from bytewax.errors import BytewaxRuntimeError
@@ -24,14 +26,14 @@ from bytewax.run import cli_main
 
 from fugu.dataflows.base.errors import ConfigurationError, FuguError, unexpected
 from fugu.dataflows.base.native_stderr import native_stderr_hidden
-from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.flows.plan import Plan, Shard
 from fugu.dataflows.flows.preparation import prepared
 from fugu.dataflows.flows.sections import aggregate_of, end_of
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.monitor import Monitor
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.link import Link
-from fugu.dataflows.run.stopping import stop_on_signals
+from fugu.dataflows.run.stopping import Starting
 from fugu.dataflows.state.recovery import forget_unfinished_epochs, unusable_store
 from fugu.operators import compiled
 from fugu.operators.temporal.temporal_perturbation import End
@@ -39,6 +41,8 @@ from fugu.operators.temporal.temporal_perturbation import End
 log = logging.getLogger(__name__)
 
 _JOIN_SECONDS = 0.2
+
+Result = TypeVar("Result")
 
 
 def run(
@@ -55,20 +59,21 @@ def run(
     """
     finishing = end_of(file.pipeline) if finish else None
     os.umask(0o077)
-    stop = stop_on_signals()
+    starting = Starting(file.pipeline.name)
     with Monitor(file, supervised=supervised) as monitor:
         if supervised:
-            Link(monitor.report, stop.request).start()
-        _run(file, shards, stop, monitor, finishing)
+            Link(monitor.report, starting.stop.request).start()
+        _run(file, shards, starting, monitor, finishing)
 
 
 def _run(
     file: PipelineFile,
     shards: list[int] | None,
-    stop: StopFlag,
+    starting: Starting,
     monitor: Monitor,
     finishing: End | None,
 ) -> None:
+    stop = starting.stop
     plans = monitor.observe(prepared(file, shards, stop, finishing=finishing))
     pipeline = file.pipeline
     log.info(
@@ -83,19 +88,17 @@ def _run(
         pipeline.state.every.total_seconds(),
     )
     log.info("compiled steps: %s", compiled.described())
-    if finishing is not None:
-        stop.request()
     collect_garbage_seldom()
-    failures: list[FuguError] = []
-    threads = [
-        Thread(target=_run_shard, args=(file, plan, failures), daemon=True) for plan in plans
-    ]
     with native_stderr_hidden():
-        for thread in threads:
-            thread.start()
-        _join(threads)
-    if failures:
-        raise failures[0]  # directories stay locked: after an error only the end is safe
+        built = _in_threads([partial(_built, plan) for plan in plans])
+        starting.begun()
+        if finishing is not None:
+            stop.request()
+        for plan in plans:
+            plan.directory.note_start(finishing=plan.finishing)
+        _in_threads(
+            [partial(_run_shard, file, plan, one) for plan, one in zip(plans, built, strict=True)]
+        )
     for plan in plans:
         plan.directory.unlock()
     log.info("pipeline %s: stopped, state is written", pipeline.name)
@@ -128,10 +131,37 @@ def flow(path: str) -> Dataflow:
     return plan.build().dataflow
 
 
-def _run_shard(file: PipelineFile, plan: Plan, failures: list[FuguError]) -> None:
+def _in_threads(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
+    """Do everything at the same time, and raise the first failure once all have ended.
+
+    After an error directories stay locked: only the end of the process is safe.
+    """
+    results, failures = dict[int, Result](), list[BaseException]()
+
+    def do(number: int) -> None:
+        try:
+            results[number] = tasks[number]()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [Thread(target=do, args=(number,), daemon=True) for number in range(len(tasks))]
+    for thread in threads:
+        thread.start()
+    _join(threads)
+    if failures:
+        raise failures[0]
+    return [results[number] for number in range(len(tasks))]
+
+
+def _built(plan: Plan) -> Shard:
     try:
-        shard = plan.build()
-        plan.directory.note_start(finishing=plan.finishing)
+        return plan.build()
+    except Exception as error:
+        raise _cause(error) from None
+
+
+def _run_shard(file: PipelineFile, plan: Plan, shard: Shard) -> None:
+    try:
         forget_unfinished_epochs(plan.directory.recovery)
         cli_main(
             shard.dataflow,
@@ -142,11 +172,11 @@ def _run_shard(file: PipelineFile, plan: Plan, failures: list[FuguError]) -> Non
         if stopped_at is not None:
             plan.directory.note_stop(stopped_at)
     except BytewaxRuntimeError as error:
-        failures.append(_cause(error))
+        raise _cause(error) from None
     except (RuntimeError, NoPartitionsError, MissingPartitionsError, InconsistentPartitionsError):
-        failures.append(unusable_store(plan.directory.recovery))
+        raise unusable_store(plan.directory.recovery) from None
     except Exception as error:
-        failures.append(_cause(error))
+        raise _cause(error) from None
     finally:
         plan.stop.request()
 

@@ -1,16 +1,51 @@
-"""Stop on signals, gracefully if that does not take too long."""
+"""Stop on signals: at once until a pipeline begins, then gracefully if that does not take long."""
 
+import logging
+import os
 import signal
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from fugu.dataflows.kafka.source import StopFlag
 
 GRACE_SECONDS = 25.0
 """Then a process is killed. Container platforms kill after 30 s."""
 
+log = logging.getLogger(__name__)
+
 
 def stop_on_signals() -> StopFlag:
     """Return a flag that SIGTERM and SIGINT set."""
     stop = StopFlag()
-    for stop_signal in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(stop_signal, lambda *_: stop.request())
+    _on_signals(stop.request)
     return stop
+
+
+@dataclass
+class Starting:
+    """End the process at once on SIGTERM and SIGINT, until the pipeline has `begun`.
+
+    Steps may be compiled for half a minute before. Nothing is read, published or written to the
+    state until then, and the state stays as the last stop has left it.
+    """
+
+    pipeline: str
+    stop: StopFlag = field(default_factory=StopFlag)
+
+    def __post_init__(self) -> None:
+        _on_signals(self._leave)
+
+    def begun(self) -> None:
+        """Stop gracefully from now on."""
+        _on_signals(self.stop.request)
+
+    def _leave(self) -> None:
+        log.info(
+            "pipeline %s: stopped before it read a record; the state is as it was", self.pipeline
+        )
+        os._exit(0)
+
+
+def _on_signals(do: Callable[[], None]) -> None:
+    for stop_signal in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(stop_signal, lambda *_: do())

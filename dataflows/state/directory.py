@@ -103,7 +103,9 @@ class StateDirectory:
 
     def create(self, fingerprint: Fingerprint) -> None:
         """Begin a state: an unfinished fingerprint, an empty recovery store, then, atomically, the
-        fingerprint. A creation that was cut short left nothing of value and begins again."""
+        fingerprint. A creation that was cut short left nothing of value and begins again.
+
+        Nothing has been read yet, which is as good as a graceful stop at the beginning."""
         self._write(self._unfinished, fingerprint.model_dump())
         with _writing(self.path):
             for folder in (self.recovery, self.rows):
@@ -111,6 +113,7 @@ class StateDirectory:
                     rmtree(folder)
                 folder.mkdir(mode=0o700)
         create_store(self.recovery)
+        self._write(self.path / _STOPPED, fingerprint.source_begin)
         self._unfinished.rename(self.path / _FILE)
 
     def replace(self, fingerprint: Fingerprint) -> None:

@@ -58,6 +58,7 @@ def test_everything_is_readable_by_the_owner_only(tmp_path: Path) -> None:
         "state": 0o700,
         "state/lock": 0o600,
         "state/fingerprint.json": 0o600,
+        "state/stopped.json": 0o600,
         "state/recovery": 0o700,
         "state/rows": 0o700,
     }
