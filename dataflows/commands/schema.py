@@ -21,7 +21,7 @@ _HEAD = """\
 # All keys of a pipeline file
 
 This page is generated: `fugu schema --markdown`. `fugu schema` prints the same as JSON Schema,
-with which editors check a file while it is written. `fugu validate` checks a file for good.
+with which editors check a file while it is written. `fugu init` writes a file to begin with.
 
 Paths are relative to the pipeline file. A duration has its unit, such as `500ms`, `1s`, `15m` or
 `1d`. A key with a dot stands below the key before the dot.

@@ -33,6 +33,7 @@ from fugu.dataflows.commands import (
 from fugu.dataflows.commands.audit import audit
 from fugu.dataflows.commands.evaluate import evaluate
 from fugu.dataflows.commands.explain import explain
+from fugu.dataflows.commands.init import init
 from fugu.dataflows.commands.kinds import show_kinds
 from fugu.dataflows.commands.leakage import leakage
 from fugu.dataflows.commands.ledger import ledger
@@ -170,6 +171,7 @@ def _checking(command: Callable[..., bool]) -> Callable[..., None]:
 
 
 _COMMANDS: dict[str, Callable[..., None]] = {
+    "init": init,
     "validate": _checking(validate),
     "kinds": show_kinds,
     "schema": schema,
