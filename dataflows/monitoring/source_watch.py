@@ -7,6 +7,7 @@ Kafka is away.
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from threading import Event, Thread
 
 from fugu.dataflows.base.errors import FuguError, type_and_place
@@ -115,9 +116,9 @@ class SourceWatch:
                 if not failed and not self._stopped.is_set():
                     log.warning("topic %s cannot be looked at: %s", self.topic, _said(error))
                 failed = True
+                _close(readers)
             self._stopped.wait(LOOK_SECONDS if self._partitions() else _OPENING_SECONDS)
-        for reader in readers.values():
-            reader.close()
+        _close(readers)
 
     def _look(self, readers: Mapping[bool, Reader]) -> None:
         partitions = self._partitions()
@@ -134,6 +135,14 @@ class SourceWatch:
     def _partitions(self) -> list[int]:
         positions = dict(self._metrics.standing.positions)
         return sorted(partition for topic, partition in positions if topic == self.topic)
+
+
+def _close(readers: dict[bool, Reader]) -> None:
+    """Close readers, which after an outage may take long to find a broker that is back."""
+    for reader in readers.values():
+        with suppress(Exception):
+            reader.close()
+    readers.clear()
 
 
 def _note(since: dict[int, float], partition: int, now: float, *, waits: bool, moved: bool) -> None:
