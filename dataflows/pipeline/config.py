@@ -243,6 +243,17 @@ class MetricsEndpoint(Section):
     """The port to listen at."""
 
 
+class Alert(Section):
+    """Say when a notice is given of refused records, and of stream time ahead of the clock."""
+
+    refused: float = Field(default=0.05, gt=0, le=1, strict=False)
+    """The share of the last records that may be refused."""
+    over: int = Field(default=1_000, ge=1, le=1_000_000_000)
+    """Of how many records this is the share, the fewest."""
+    ahead: Annotated[timedelta, BeforeValidator(between("1s", "365d"))] = timedelta(hours=1)
+    """How far stream time may be ahead of this machine's clock."""
+
+
 class Pipeline(Section):
     """Hold a pipeline file; raise `version` where the same state continues with a new law."""
 
@@ -268,6 +279,8 @@ class Pipeline(Section):
     """Where the secret is that noise and pseudonyms are made with."""
     metrics: MetricsEndpoint | None = None
     """Where numbers and health are served; without it, nowhere."""
+    alert: Alert = Alert()
+    """When something that is not as it should be is said."""
     logs: LogFormat = "plain"
     """How to log to stderr."""
 
