@@ -250,7 +250,9 @@ class Alert(Section):
     """The share of the last records that may be refused."""
     over: int = Field(default=1_000, ge=1, le=1_000_000_000)
     """Of how many records this is the share, the fewest."""
-    ahead: Annotated[timedelta, BeforeValidator(between("1s", "365d"))] = timedelta(hours=1)
+    ahead: Annotated[timedelta, BeforeValidator(between("1s", "365d")), AS_JSON] = timedelta(
+        hours=1
+    )
     """How far stream time may be ahead of this machine's clock."""
 
 

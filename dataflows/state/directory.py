@@ -53,10 +53,7 @@ class StateDirectory:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
         except OSError as error:
-            raise StartRefused(
-                f"state directory {self.path} cannot be used ({error.strerror}). Correct "
-                "state.directory in the pipeline file, or the permissions of the directory."
-            ) from None
+            raise self._unusable(error) from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -93,6 +90,8 @@ class StateDirectory:
                     f"the state directory from a backup, or {NEW_PIPELINE}."
                 ) from None
             return None
+        except OSError as error:
+            raise self._unusable(error) from None
         stored = _fingerprint(self.path / _FILE, content)
         if not recovery_parts(self.recovery):
             raise StartRefused(
@@ -168,6 +167,12 @@ class StateDirectory:
                 file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2))
                 file.flush()
                 os.fsync(file.fileno())
+
+    def _unusable(self, error: OSError) -> StartRefused:
+        return StartRefused(
+            f"state directory {self.path} cannot be used ({error.strerror}). Correct "
+            "state.directory in the pipeline file, or the permissions of the directory."
+        )
 
     @property
     def _unfinished(self) -> Path:
