@@ -164,9 +164,14 @@ class Sink(Section):
 
 
 class StateSection(Section):
-    """Say where progress, beliefs and ledgers live, and how often they are written."""
+    """Say where progress, beliefs and ledgers live, and how often they are written.
+
+    `control` is the compacted topic that says which copy of the state goes on: by default the
+    ledger, or NAME.control.
+    """
 
     directory: str
+    control: TopicName | None = None
     every: Annotated[timedelta, BeforeValidator(between("50ms", "60m"))] = timedelta(seconds=1)
     max_keys: int = Field(default=1_000_000, ge=1)
     max_megabytes: int = Field(default=4_096, ge=1)
