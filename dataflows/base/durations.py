@@ -10,11 +10,16 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 
+from pydantic import WithJsonSchema
+
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)(ms|s|m|h|d)$")
 _ISO = re.compile(
     r"^P(?=.)(?:(?P<d>\d+)D)?"
     r"(?:T(?=\d)(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?$"
 )
+DURATION_PATTERN = f"{_DURATION.pattern}|^P.+$"
+AS_JSON = WithJsonSchema({"type": "string", "pattern": DURATION_PATTERN})
+"""Describe a duration in a JSON Schema."""
 MILLISECOND = timedelta(milliseconds=1)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 

@@ -16,6 +16,8 @@ from typing import Literal
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 
+from fugu.dataflows.base.standing import Standing
+
 Numbers = Mapping[str, Sequence[tuple[Sequence[str], float]]]
 """The numbers of one process, for another one to add to its own: labels and number, by metric."""
 
@@ -29,6 +31,8 @@ class Metric:
     text: str
     labels: tuple[str, ...] = ("topic", "partition")
     about_streams: bool = False
+    largest: bool = False
+    """Say that of several processes the largest number counts, and not the sum."""
 
 
 RECORDS_IN = Metric("fugu_records_in_total", "counter", "Records read from the source topic.")
@@ -90,6 +94,26 @@ STATE_BYTES = Metric(
     "Bytes of rows written by snapshots; keys are not counted, so that no key's length shows.",
     about_streams=True,
 )
+EVENT_TIME = Metric(
+    "fugu_event_time_seconds",
+    "gauge",
+    "Median timestamp of the records last given to a sink topic, in seconds since 1970.",
+    largest=True,
+)
+BUILD = Metric(
+    "fugu_build_info",
+    "gauge",
+    "1; the labels say what runs.",
+    ("version", "python", "client", "kind", "implementation"),
+    largest=True,
+)
+NOTICE = Metric(
+    "fugu_notice_seconds",
+    "gauge",
+    "For how long a notice has been there, as the log says it; 0 when it is over.",
+    ("kind", "topic", "partition"),
+    largest=True,
+)
 START_TIME = Metric(
     "process_start_time_seconds", "gauge", "When the process started, in seconds since 1970.", ()
 )
@@ -113,13 +137,13 @@ class Metrics:
     serves the numbers reads copies.
     """
 
-    def __init__(self, *, show_streams: bool = True) -> None:
+    def __init__(self, *, pipeline: str | None = None, show_streams: bool = True) -> None:
+        self._own = {} if pipeline is None else {"pipeline": pipeline}
         shown = [metric for metric in METRICS if show_streams or not metric.about_streams]
         self._numbers: dict[Metric, dict[tuple[str, ...], float]] = {m: {} for m in shown}
         self._registry = CollectorRegistry()
         self._registry.register(self)
-        self.positions: dict[int, int] = {}
-        """The next source offset of every partition; never shown."""
+        self.standing = Standing()
         self.put(START_TIME, time.time())
 
     def add(self, metric: Metric, amount: float, *labels: str | int) -> None:
@@ -153,6 +177,8 @@ class Metrics:
             for labels, value in numbers.get(metric.name, ()):
                 if metric.kind == "age":
                     self.put(metric, time.monotonic() - value, *labels)
+                elif metric.largest:
+                    self.put(metric, max(value, self.values(metric).get(tuple(labels), 0)), *labels)
                 else:
                     self.add(metric, value, *labels)
 
@@ -160,9 +186,10 @@ class Metrics:
         """Yield the metric families that prometheus_client asks a collector for."""
         for metric in self._numbers:
             family = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
-            shown = family(metric.name, metric.text, labels=metric.labels)
+            names, own = (*self._own, *metric.labels), (*self._own.values(),)
+            shown = family(metric.name, metric.text, labels=names)
             for labels, value in sorted(self.values(metric).items()):
-                shown.add_metric(labels, value)
+                shown.add_metric((*own, *labels), value)
             yield shown
 
     def text(self) -> bytes:

@@ -1,7 +1,7 @@
 """Explain what is wrong with sections that people write: where, and what to write instead."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any, get_args
 
@@ -40,7 +40,7 @@ def _advice(item: dict[str, Any], location: Location, paths: set[Path]) -> str:
     if kind == "extra_forbidden":
         return _instead_of(tuple(part for part in location if isinstance(part, str)), paths)
     if kind == "union_tag_invalid":
-        return _kind_instead_of(context["tag"], context["expected_tags"])
+        return kind_instead_of(context["tag"], re.findall(r"'([^']+)'", context["expected_tags"]))
     if kind in ("missing", "union_tag_not_found"):
         return "is required; add it"
     if kind == "value_error":
@@ -76,9 +76,9 @@ def _place_instead_of(path: Path, elsewhere: list[Path]) -> str:
     return "; ".join([*said, *([f"did you mean {' or '.join(names)}?"] if names else [])])
 
 
-def _kind_instead_of(tag: str, expected: str) -> str:
+def kind_instead_of(tag: str, kinds: Iterable[str]) -> str:
     """Return which kinds may have been meant by one that is not there."""
-    kinds = re.findall(r"'([^']+)'", expected)
+    kinds = list(kinds)
     close = [kind for kind in kinds if tag and kind.startswith(tag)]
     close += [kind for kind in get_close_matches(tag, kinds) if kind not in close]
     meant = f"; did you mean {' or '.join(close[:_MOST_PROPOSED])}?" if close else ";"

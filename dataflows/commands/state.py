@@ -22,7 +22,7 @@ from fugu.dataflows.flows.former_stages import former_rows
 from fugu.dataflows.flows.state_directories import all_directories
 from fugu.dataflows.pipeline.mechanisms import columns_of, configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.pipeline.secrets import read_keys, write_keys
+from fugu.dataflows.pipeline.secrets import keys_after, read_keys, write_keys
 from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
@@ -116,7 +116,7 @@ def rotate(
 ) -> None:
     """Continue with the next key; budgets, beliefs and pseudonyms stay as they are."""
     before = read_keys(pipeline, to_leave_them=True)
-    after = before.rotated()
+    after = keys_after(before, keys)
     with stopped(pipeline) as directories:
         for directory in directories:
             require_graceful_stop(directory)

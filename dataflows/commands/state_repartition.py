@@ -142,6 +142,11 @@ def _stopped(file: PipelineFile, root: Path) -> Iterator[_State]:
             for directory in directories
             for partition, offset in require_graceful_stop(directory).items()
         }
+        if stopped_at.keys() != set(map(str, range(fingerprints[0].partitions))):
+            raise StartRefused(
+                f"{root}: the last stop does not say where every partition stood. Start the "
+                "pipeline, let it catch up, stop it with SIGTERM or Ctrl-C, and try again."
+            )
         layout = _stored_layout(file, fingerprints[0])
         yield _State(directories, fingerprints, stopped_at, layout)
 

@@ -12,13 +12,12 @@ from typing import Literal, get_args
 import numpy as np
 
 from fugu.dataflows.base.errors import StartRefused
-from fugu.dataflows.flows.state_directories import root_directory, shard_directories
+from fugu.dataflows.flows.state_directories import shard_directories
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kafka.partitioner import Partitioner, partitions_of
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.topics import bounds_of
-from fugu.dataflows.state.agreement import agreed
 from fugu.dataflows.state.fingerprint import Fingerprint
 
 Hash = Literal["murmur2", "crc32"]
@@ -95,9 +94,7 @@ def with_partitioner(file: PipelineFile, client: Client) -> tuple[PipelineFile, 
     if source is None:
         return _replacing(file, "murmur2"), None
     found, why = sampled_keys(client, source).choice
-    place = root_directory(file).path / "partitioner"
-    first = agreed(place, found)
-    return _replacing(file, "crc32" if first == "crc32" else "murmur2"), f"{first}: {why}"
+    return _replacing(file, found), f"{found}: {why}"
 
 
 def as_begun(file: PipelineFile) -> PipelineFile:

@@ -25,6 +25,7 @@ from bytewax.operators import KeyedStream, StatefulBatchLogic
 from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import without_values
 from fugu.dataflows.base.metrics import Metrics
+from fugu.dataflows.base.standing import Standing, Told
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.flows.plan import Output, Plan
 from fugu.dataflows.flows.policy_wait import PolicyWait
@@ -89,7 +90,16 @@ class MergingPlan(Plan):
         topic = self.fingerprint.source_topic
         rows, wait, clocks = self.directory.rows, self.wait, self.clocks
         show = self.noise and self.noise(self.metrics)
-        step = partial(MergeStep, self.merge, topic, rows, wait=wait, clocks=clocks, show=show)
+        step = partial(
+            MergeStep,
+            self.merge,
+            topic,
+            rows,
+            wait=wait,
+            clocks=clocks,
+            show=show,
+            standing=self.metrics.standing,
+        )
         return op.stateful_batch("merge", op.map("read", batches, self._read), step)
 
     def outputs(self) -> list[Output]:
@@ -194,9 +204,10 @@ class MergeStep(StatefulBatchLogic[Entries, Merged, bytes]):
         wait: PolicyWait | None = None,
         clocks: Clocks | None = None,
         show: Show | None = None,
+        standing: Standing | None = None,
     ) -> None:
         self._merge = merge
-        self._wait, self._show = wait, show
+        self._wait, self._show, self._standing = wait, show, standing
         self._topic = topic
         self._sums = BlockLog(directory, 0, OpenTicks(), of="sums")
         self._state = merge.start() if content is None else merge.restored(content, self._loaded)
@@ -237,6 +248,9 @@ class MergeStep(StatefulBatchLogic[Entries, Merged, bytes]):
     def _note(self) -> None:
         if self._wait is not None:
             self._wait.note(self._state.coverage)
+        if self._standing is not None:
+            last = dict(self._state.progress.last)
+            self._standing.told = Told(self._merge.partitions, last)
 
     def _loaded(self, sums: str) -> OpenTicks:
         self._sums.load(sums.encode())

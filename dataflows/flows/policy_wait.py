@@ -1,4 +1,4 @@
-"""Tell the reader of policies what the merge waits for, and people that it waits.
+"""Tell the reader of policies what the merge waits for, and health that it waits.
 
     merge ──▶ waits for an offset of the log ──▶ asks where the topic of policies ends
       ▲                                                         │
@@ -21,7 +21,6 @@ tick wait for longer or shorter, and never too short. When a mark is written, a 
 a replay does not ask again, because the merge knows of marks from the log alone.
 """
 
-import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -34,11 +33,8 @@ from fugu.dataflows.stages.coverage import Coverage
 
 LONG_SECONDS = 10.0
 """A wait that is worth saying."""
-_SAY_SECONDS = 60.0
 _LOOK_SECONDS = 1.0
 _READING = "which is being read"
-
-log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -106,7 +102,6 @@ class PolicyEnd:
         """An offset of the log, and where the topic ended after it."""
         self._covered = -1
         self._position = 0
-        self._said = float("-inf")
 
     def start(self) -> None:
         """Begin to ask."""
@@ -135,7 +130,6 @@ class PolicyEnd:
             if self._answer is None and offset is not None and offset > self._covered:
                 self._ask(offset)
             self._metrics.put(POLICY_WAIT, self._wait.seconds, self._wait.topic)
-            self._say()
         if self._reader is not None:
             self._reader.close()
 
@@ -151,9 +145,3 @@ class PolicyEnd:
                 self._answer = offset, end
         except Exception:  # whatever it is: the wait is said, and a mark is never made without
             self._wait.reason = "which does not say where it ends"
-
-    def _say(self) -> None:
-        problem, now = self._wait.problem(), time.monotonic()
-        if problem is not None and now - self._said >= _SAY_SECONDS:
-            self._said = now
-            log.warning("%s", problem, extra={"topic": self._wait.topic})

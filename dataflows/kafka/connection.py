@@ -8,7 +8,14 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    WithJsonSchema,
+    model_validator,
+)
 
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.password import Password, Resolve
@@ -19,6 +26,7 @@ Mechanism = Literal["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN"]
 Library = Literal["auto", "kafka-python", "librdkafka"]
 _TLS_FIELDS = ("ca", "certificate", "key", "key_password")
 _SASL_FIELDS = ("mechanism", "username", "password")
+_TEXT = {"type": "string"}
 _ADDRESSES = re.compile(r"^[^\s,]+:\d{1,5}(,[^\s,]+:\d{1,5})*$")
 
 
@@ -58,13 +66,21 @@ class Security(Section):
     """Configure TLS and SASL. Without `ca`, the authorities of the system are trusted."""
 
     protocol: Protocol
+    """How a connection is protected, by Kafka's names."""
     ca: str | None = None
+    """The file (PEM) of the authorities that signed the broker's certificate."""
     certificate: str | None = None
+    """The file (PEM) of the certificate that is shown to the broker."""
     key: str | None = None
+    """The file (PEM) of the key that belongs to `certificate`."""
     key_password: Password | None = None
+    """Where the password of `key` is."""
     mechanism: Mechanism | None = None
+    """How SASL proves the password."""
     username: Annotated[str, Field(min_length=1)] | None = None
+    """The name of the user for SASL."""
     password: Password | None = None
+    """Where the password of the user is."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -137,11 +153,21 @@ def _addresses(bootstrap: str) -> str:
 class Kafka(Section):
     """Say where Kafka is and how to log in. `embedded` is the development broker of `fugu demo`."""
 
-    bootstrap: Annotated[str, BeforeValidator(_joined), AfterValidator(_addresses)]
+    bootstrap: Annotated[
+        str,
+        BeforeValidator(_joined),
+        AfterValidator(_addresses),
+        WithJsonSchema({"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]}),
+    ]
+    """Where brokers are: `host:port`, or a list of them."""
     broker: Literal["apache", "embedded"] = "apache"
+    """Which broker this is: `embedded` is the development broker of `fugu demo`."""
     client: Library = "auto"
+    """Which library talks to Kafka; `auto` takes librdkafka where it can be used."""
     security: Security = Security(protocol="PLAINTEXT")
+    """How connections are protected; without it, they are not."""
     transactions: bool = False
+    """Whether an epoch becomes visible at once, and a second owner is shut out."""
 
     @model_validator(mode="after")
     def _check_transactions(self) -> Self:

@@ -32,7 +32,9 @@ class PasswordSource(Section):
     """Name an environment variable, or a file with one line."""
 
     env: str | None = None
+    """The environment variable that holds the password."""
     file: str | None = None
+    """The file that holds the password, on one line."""
 
     def read(self, field: str, resolve: Resolve) -> SecretStr:
         """Return the password; errors name `field`."""

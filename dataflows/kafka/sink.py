@@ -16,11 +16,12 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import numpy as np
 from bytewax.outputs import FixedPartitionedSink, StatefulSinkPartition
 
 from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import NEW_PIPELINE, ReleaseMismatch, StartRefused
-from fugu.dataflows.base.metrics import RECORDS_OUT, REPLAYED, Metrics
+from fugu.dataflows.base.metrics import EVENT_TIME, RECORDS_OUT, REPLAYED, Metrics
 from fugu.dataflows.kafka.client import Client, Writer
 from fugu.dataflows.kafka.source import part_names
 from fugu.dataflows.records.published import record_digest, release_id_of
@@ -169,6 +170,9 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
             self.sink.metrics.add(
                 RECORDS_OUT, len(outgoing.values), self.sink.topic, self.partition
             )
+            if outgoing.values:
+                median = float(np.median(np.asarray(outgoing.timestamps, dtype=np.int64)))
+                self.sink.metrics.put(EVENT_TIME, median / 1000, self.sink.topic, self.partition)
 
     def snapshot(self) -> int:
         """Wait for all acknowledgements and writes; resume before the first release not yet

@@ -138,7 +138,7 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
         self.positions[partition] = offset
         if offset < bounds.end:
             self.waiting.add(partition)
-        self.metrics.positions[partition] = offset
+        self.metrics.standing.positions[self.topic, partition] = offset
         self.metrics.put(SNAPSHOT_AGE, time.monotonic(), self.topic, partition)
         return KafkaSourcePart(self, partition)
 
@@ -160,7 +160,8 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
         if batch is None:
             return []
         end = batch.offsets[-1] + 1
-        self.source.positions[self.partition] = self.source.metrics.positions[self.partition] = end
+        self.source.positions[self.partition] = end
+        self._stand_at(end)
         self.source.metrics.add(RECORDS_IN, len(batch.offsets), self.source.topic, self.partition)
         return [batch]
 
@@ -181,8 +182,12 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
         self.source.metrics.put(SNAPSHOT_AGE, time.monotonic(), self.source.topic, self.partition)
         following = self.source.shared.next_offset(self.partition)
         if following is not None:
-            self.source.metrics.positions[self.partition] = following
+            self._stand_at(following)
         return self.source.positions[self.partition]
+
+    def _stand_at(self, offset: int) -> None:
+        standing = self.source.metrics.standing
+        standing.positions[self.source.topic, self.partition] = offset
 
 
 def part_names(partitions: Iterable[int]) -> list[str]:

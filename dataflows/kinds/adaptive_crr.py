@@ -22,7 +22,9 @@ class AdaptiveCrrOperator(ModelOperator, SymbolOperator):
 
     kind: Literal["adaptive_crr"]
     decision_epsilon: Annotated[Epsilon, Field(le=50)]
+    """The nats that each record pays for the choice between fresh and repeated."""
     distance: Literal["symbol", "steps"] = "symbol"
+    """What good enough means: the true `symbol`, or as few `steps` from it as expected."""
 
     @property
     def nats_per_release(self) -> float:

@@ -3,7 +3,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
-from fugu.dataflows.base.durations import MILLISECOND, whole_milliseconds
+from fugu.dataflows.base.durations import AS_JSON, MILLISECOND, whole_milliseconds
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.kinds.families.distances import Placed, distance_between, in_words
 from fugu.dataflows.kinds.families.models import ModelOperator
@@ -19,8 +19,10 @@ from fugu.operators.sip.linear_program_kernel import LARGEST_ALPHABET
 class ModelStep(Section):
     """Let steps of the model take `length` in event time, a gap `longest_gap` of them at most."""
 
-    length: Annotated[timedelta, BeforeValidator(whole_milliseconds("1ms", "30d"))]
+    length: Annotated[timedelta, BeforeValidator(whole_milliseconds("1ms", "30d")), AS_JSON]
+    """The event time that one step of the model takes."""
     longest_gap: int = Field(ge=1, le=LONGEST_GAP)
+    """The most steps that a gap counts as."""
 
     @property
     def gaps(self) -> Gaps:
@@ -36,10 +38,15 @@ class CrrOperator(ModelOperator, SymbolOperator):
 
     kind: Literal["crr"]
     mode: Mode = "optimal"
+    """How releases are proposed: for accuracy, or any symbol with `full_support`."""
     distance: Placed = "hamming"
+    """How far apart two symbols are: accuracy is measured by it."""
     kernel: Search = "heuristic"
+    """How the law of a release is searched."""
     step: ModelStep | None = None
+    """How long a step of the model is; without it, each record is one."""
     accept_unsound: bool = False
+    """Whether a claim that is known not to hold is accepted, to reproduce a paper."""
 
     @field_validator("mode", "distance", "kernel")
     @classmethod

@@ -1,7 +1,7 @@
 """Serve a few read-only pages over HTTP, on threads of their own."""
 
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
@@ -28,8 +28,11 @@ class Page:
     content: bytes
 
 
-def verdict(problem: str | None) -> Page:
-    """Return the page of a health: 200, or 503 and the reason."""
+def verdict(problem: str | None, degraded: Sequence[str] = ()) -> Page:
+    """Return the page of a health: 200, or 503 and the reason; 200 may have reasons to act on."""
+    if problem is None and degraded:
+        content = orjson.dumps({"status": "degraded", "reasons": [*degraded]})
+        return Page(200, "application/json", content + b"\n")
     if problem is None:
         return Page(200, "application/json", b'{"status":"ok"}\n')
     content = orjson.dumps({"status": "unavailable", "reason": problem})
@@ -66,16 +69,18 @@ def serve(
     metrics: Callable[[], Metrics],
     problem: Callable[[], str | None],
     stuck: Callable[[], str | None],
+    degraded: Callable[[], Sequence[str]],
 ) -> MetricsServer | None:
     """Serve numbers and health, where the pipeline file says `metrics`.
 
     /metrics    the numbers
-    /healthz    200 while the pipeline does its work, else 503 and the reason: readiness, alerts
+    /healthz    200 while the pipeline does its work, with reasons if it is `degraded`; else 503
+                and the reason: readiness, alerts
     /livez      503 only when a restart would help, which Kafka's absence is not: liveness
     """
     pages = {
         "/metrics": lambda: Page(200, CONTENT_TYPE_LATEST, metrics().text()),
-        "/healthz": lambda: verdict(problem()),
+        "/healthz": lambda: verdict(problem(), degraded()),
         "/livez": lambda: verdict(stuck()),
     }
     return None if endpoint is None else MetricsServer(endpoint.host, endpoint.port, pages)

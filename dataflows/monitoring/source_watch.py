@@ -1,31 +1,55 @@
-"""Ask every few seconds where the source topic ends.
+"""Ask every few seconds where the source topic ends, and how many partitions it has.
 
-A thread and a connection of its own, so that the dataflow never waits for the answer, not even when
+A thread and connections of its own, so that the dataflow never waits for the answer, not even when
 Kafka is away.
 """
 
+import logging
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
 from threading import Event, Thread
 
+from fugu.dataflows.base.errors import FuguError, type_and_place
 from fugu.dataflows.base.metrics import LAG, Metrics
 from fugu.dataflows.kafka.client import Reader
+from fugu.dataflows.monitoring.notices import Kind, Notice
 
 LOOK_SECONDS = 3.0
 _OPENING_SECONDS = 0.2
+_ANSWER_SECONDS = 10.0
+_WAITING_SECONDS = 30.0
+_DESCRIPTION_SECONDS = 30.0
+
+Connect = Callable[[bool], Reader]
+"""Gives a reader whose bounds are those of committed records, or of all."""
+
+log = logging.getLogger(__name__)
 
 
 class SourceWatch:
-    """Measure the lag, when Kafka last answered, and where records wait to be read."""
+    """Measure the lag, when Kafka last answered, and where records wait to be read.
 
-    def __init__(self, topic: str, metrics: Metrics, connect: Callable[[], Reader]) -> None:
+    `added` returns what is to be said of partitions that were added to the topic, if there are any.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        metrics: Metrics,
+        connect: Connect,
+        added: Callable[[], str | None] = lambda: None,
+    ) -> None:
         self.topic = topic
         self.answered_at = time.monotonic()
         self.waiting_since: dict[int, float] = {}
         """Partitions that hold unread records, and since when none of those was read."""
+        self.open_since: dict[int, float] = {}
+        """Partitions of which the rest stands behind an open transaction, and since when."""
         self._metrics = metrics
         self._connect = connect
+        self._added = added
+        self._addition: str | None = None
+        self._described_at = float("-inf")
         self._seen: dict[int, int] = {}
         self._stopped = Event()
         self._thread = Thread(target=self._run, name="source-watch", daemon=True)
@@ -38,33 +62,89 @@ class SourceWatch:
         """Look no more; does not wait for an answer that is under way."""
         self._stopped.set()
 
-    def compare(self, ends: Mapping[int, int]) -> None:
-        """Compare where partitions end now with what was read of them."""
+    def notices(self, now: float) -> Iterable[Notice]:
+        """Return what is to be said."""
+        topic, unanswered = self.topic, now - self.answered_at
+        if unanswered > _ANSWER_SECONDS:
+            text = f"Kafka has not answered for {unanswered:.0f} s"
+            yield Notice(Kind.KAFKA_AWAY, topic, None, text, still=True)
+        for partition, since in sorted(dict(self.waiting_since).items()):
+            if now - since > _WAITING_SECONDS:
+                text = (
+                    f"topic {topic}, partition {partition}: records wait, and none was "
+                    f"read for {now - since:.0f} s"
+                )
+                yield Notice(Kind.RECORDS_WAIT, topic, partition, text, still=True)
+        for partition, since in sorted(dict(self.open_since).items()):
+            if now - since > _WAITING_SECONDS:
+                text = (
+                    f"topic {topic}, partition {partition}: records wait behind an open "
+                    f"transaction of another producer, for {now - since:.0f} s. Commit or abort "
+                    "it, or Kafka ends it after transaction.max.timeout.ms"
+                )
+                yield Notice(Kind.OPEN_TRANSACTION, topic, partition, text, still=True)
+        if self._addition is not None:
+            yield Notice(Kind.PARTITIONS_ADDED, topic, None, self._addition, still=False)
+
+    def compare(self, ends: Mapping[int, int], all_ends: Mapping[int, int] | None = None) -> None:
+        """Compare where partitions end now with what was read of them.
+
+        `all_ends` counts what open transactions have written, too.
+        """
         now = self.answered_at = time.monotonic()
         for partition, end in ends.items():
-            position = self._metrics.positions[partition]
-            lag = max(0, end - position)
+            position = self._metrics.standing.positions[self.topic, partition]
+            lag, moved = max(0, end - position), position != self._seen.get(partition)
             self._metrics.put(LAG, lag, self.topic, partition)
-            if lag == 0:
-                self.waiting_since.pop(partition, None)
-            elif position != self._seen.get(partition):
-                self.waiting_since[partition] = now
-            else:
-                self.waiting_since.setdefault(partition, now)
+            _note(self.waiting_since, partition, now, waits=lag > 0, moved=moved)
+            behind = lag == 0 and end < (all_ends or ends)[partition]
+            _note(self.open_since, partition, now, waits=behind, moved=moved)
             self._seen[partition] = position
 
     def _run(self) -> None:
-        reader: Reader | None = None
+        readers: dict[bool, Reader] = {}
+        failed = False
         while not self._stopped.is_set():
-            with suppress(Exception):  # whatever it is: health says that Kafka does not answer
-                reader = reader or self._connect()
-                self._look(reader)
-            self._stopped.wait(LOOK_SECONDS if self._metrics.positions else _OPENING_SECONDS)
-        if reader:
+            try:
+                for committed in (True, False):
+                    if committed not in readers:
+                        readers[committed] = self._connect(committed)
+                self._look(readers)
+                failed = False
+            except Exception as error:  # whatever it is: Kafka has not answered
+                if not failed and not self._stopped.is_set():
+                    log.warning("topic %s cannot be looked at: %s", self.topic, _said(error))
+                failed = True
+            self._stopped.wait(LOOK_SECONDS if self._partitions() else _OPENING_SECONDS)
+        for reader in readers.values():
             reader.close()
 
-    def _look(self, reader: Reader) -> None:
-        partitions = sorted(self._metrics.positions)
-        if partitions:
-            bounds = reader.bounds(partitions)
-            self.compare({partition: bound.end for partition, bound in bounds.items()})
+    def _look(self, readers: Mapping[bool, Reader]) -> None:
+        partitions = self._partitions()
+        if not partitions:
+            return
+        ends, all_ends = (
+            {partition: bound.end for partition, bound in reader.bounds(partitions).items()}
+            for reader in (readers[True], readers[False])
+        )
+        self.compare(ends, all_ends)
+        if time.monotonic() - self._described_at > _DESCRIPTION_SECONDS:
+            self._addition, self._described_at = self._added(), time.monotonic()
+
+    def _partitions(self) -> list[int]:
+        positions = dict(self._metrics.standing.positions)
+        return sorted(partition for topic, partition in positions if topic == self.topic)
+
+
+def _note(since: dict[int, float], partition: int, now: float, *, waits: bool, moved: bool) -> None:
+    """Remember since when records of a partition wait and none of them was read."""
+    if not waits:
+        since.pop(partition, None)
+    elif moved:
+        since[partition] = now
+    else:
+        since.setdefault(partition, now)
+
+
+def _said(error: Exception) -> str:
+    return str(error) if isinstance(error, FuguError) else type_and_place(error)

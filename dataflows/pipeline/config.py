@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from hashlib import blake2b
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import orjson
 from pydantic import (
@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from fugu.dataflows.base.durations import between
+from fugu.dataflows.base.durations import AS_JSON, between
 from fugu.dataflows.base.logs import LogFormat
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.connection import Kafka
@@ -33,22 +33,29 @@ class TimestampField(Section):
     """Read event time from a field of the record."""
 
     field: str
+    """The field that holds the time."""
     format: Literal["epoch-ms", "epoch-s"]
+    """How the time is written: milliseconds or seconds since 1970."""
 
 
 class Dedupe(Section):
     """Recognise records sent twice by an event id, among the last `remember` of their stream."""
 
     field: str
+    """The field that holds the event id."""
     remember: int = Field(default=16, ge=1, le=1_000)
+    """How many ids each stream remembers."""
 
 
 class EpsilonAndDelta(Section):
     """Allow all pipelines over a source (epsilon, delta) together, per window if it says so."""
 
     epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    """The most nats of all pipelines together."""
     delta: Annotated[float, Field(gt=0, lt=1)]
+    """The largest delta of all pipelines together."""
     per: Literal["window"] | None = None
+    """Write `window` if the limit is one for windows, and not for whole lives."""
 
 
 class SecretSource(Section):
@@ -58,8 +65,11 @@ class SecretSource(Section):
     """
 
     env: str | None = None
+    """The environment variable that holds the secret."""
     file: str | None = None
+    """The file that holds the secret."""
     encoding: Literal["hex", "base64", "raw", "keys"] = "hex"
+    """How the 32 bytes are written."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -77,14 +87,21 @@ class PolicySource(Section):
     """
 
     topic: TopicName
+    """The topic of changes of policies."""
     signed: Literal["optional", "required"] = "optional"
+    """Whether changes that no owner signed count."""
     hmac: SecretSource | None = None
+    """Where the secret is by which owners sign."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.hmac is not None and self.hmac.encoding == "keys":
             raise ValueError("hmac.encoding: keys are those of the pipeline; write a secret apart")
         return self
+
+
+def _or_a_topic(schema: dict[str, Any]) -> None:
+    schema["anyOf"].insert(0, {"type": "string"})
 
 
 def _section_of_topic(given: object) -> object:
@@ -101,18 +118,29 @@ class Source(Section):
     """
 
     topic: TopicName
-    policies: Annotated[PolicySource, BeforeValidator(_section_of_topic)] | None = None
+    """The private topic; its keys are users."""
+    policies: Annotated[PolicySource, BeforeValidator(_section_of_topic)] | None = Field(
+        default=None, json_schema_extra=_or_a_topic
+    )
+    """The topic of changes of policies."""
     value: str | Annotated[list[str], Field(min_length=1)]
+    """The field that is released, or a list of fields."""
     partitioner: Partitioner | Literal["auto"] = "auto"
+    """How producers choose the partition of a key; `auto` finds it out."""
     dedupe: Dedupe | None = None
+    """How records are recognised that were sent twice."""
     timestamp: Annotated[
         Annotated[Literal["kafka", "broker"], Tag("a word")]
         | Annotated[TimestampField, Tag("a section")],
         Discriminator(lambda value: "a section" if isinstance(value, dict) else "a word"),
     ] = "kafka"
+    """Where the time of a record comes from."""
     max_value_bytes: int = Field(default=1_000_000, ge=1)
+    """The largest value that is read; larger ones become dead letters."""
     max_batch: int = Field(default=5_000, ge=1, le=100_000)
+    """The most records that are read at once."""
     generation: int = Field(default=0, ge=0)
+    """Which topic of this name it is, where the broker has no topic ids."""
     budget: (
         Annotated[
             Annotated[float, Field(gt=0, allow_inf_nan=False), Tag("a number")]
@@ -121,6 +149,7 @@ class Source(Section):
         ]
         | None
     ) = None
+    """The most that all pipelines over the topic may come to together: nats, or a section."""
 
     @property
     def declared_budget(self) -> DeclaredBudget | None:
@@ -152,10 +181,15 @@ class Sink(Section):
     """
 
     topic: TopicName
+    """The sanitized topic."""
     key: Literal["pseudonym", "original", "none"] = "pseudonym"
+    """What releases have as key."""
     create: bool = False
+    """Whether topics that are not there are created."""
     dead_letters: TopicName | None = None
+    """The topic of refused records; by default `TOPIC.dead`."""
     partials: TopicName | None = None
+    """The topic of exact partial sums of an aggregate, which is raw data."""
 
     @property
     def dead_letter_topic(self) -> str:
@@ -164,57 +198,93 @@ class Sink(Section):
 
 
 class StateSection(Section):
-    """Say where progress, beliefs and ledgers live, and how often they are written.
-
-    `control` is the compacted topic that says which copy of the state goes on: by default the
-    ledger, or NAME.control.
-    """
+    """Say where progress, beliefs and ledgers live, and how often they are written."""
 
     directory: str
+    """The directory of the state; relative to the pipeline file."""
     control: TopicName | None = None
-    every: Annotated[timedelta, BeforeValidator(between("50ms", "60m"))] = timedelta(seconds=1)
+    """The compacted topic of claims of the state; without it the ledger, or NAME.control."""
+    every: Annotated[timedelta, BeforeValidator(between("50ms", "60m")), AS_JSON] = timedelta(
+        seconds=1
+    )
+    """How often progress is written, from 50ms to 60m."""
     max_keys: int = Field(default=1_000_000, ge=1)
+    """The most streams that are known; others become dead letters."""
     max_megabytes: int = Field(default=4_096, ge=1)
+    """The most memory that the state may take."""
     shards: int = Field(default=1, ge=1, le=1_000)
+    """Into how many parts the state is divided."""
 
 
 class Budget(Section):
     """Limit what a stream may spend, over its life or in any `window` consecutive records."""
 
     total: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)]
+    """The most nats that a stream spends, over its life or in a window."""
     window: int | None = Field(default=None, ge=1, le=100_000)
+    """How many consecutive records share the total; without it, a whole life does."""
     when_exhausted: WhenExhausted = "repeat"
+    """What is published where the budget does not suffice."""
 
 
 class Ledger(Section):
     """Share promises and spent budgets among all pipelines of a source, in a compacted topic."""
 
     topic: TopicName
+    """The compacted topic that all pipelines of the source share."""
     create: bool = False
+    """Whether it is created where it is not there."""
 
 
 class MetricsEndpoint(Section):
     """Serve numbers and health to everyone who can reach the port."""
 
     host: str = "127.0.0.1"
+    """The address to listen at."""
     port: int = Field(default=9464, ge=1, le=65_535)
+    """The port to listen at."""
+
+
+class Alert(Section):
+    """Say when a notice is given of refused records, and of stream time ahead of the clock."""
+
+    refused: float = Field(default=0.05, gt=0, le=1, strict=False)
+    """The share of the last records that may be refused."""
+    over: int = Field(default=1_000, ge=1, le=1_000_000_000)
+    """Of how many records this is the share, the fewest."""
+    ahead: Annotated[timedelta, BeforeValidator(between("1s", "365d"))] = timedelta(hours=1)
+    """How far stream time may be ahead of this machine's clock."""
 
 
 class Pipeline(Section):
     """Hold a pipeline file; raise `version` where the same state continues with a new law."""
 
     name: TopicName
+    """The name of the pipeline; pseudonyms, noise and state depend on it."""
     version: int = Field(default=1, ge=1)
+    """Raise it where the same state continues with a new law."""
     source: Source
+    """What is read."""
     operator: Operator
+    """What is released of it."""
     budget: Budget | None = None
+    """What a stream may spend."""
     sink: Sink
+    """Where releases go."""
     ledger: Ledger | None = None
+    """Where pipelines of a source share what they promise and spend."""
     kafka: Kafka
+    """Where Kafka is, and how to log in."""
     state: StateSection
+    """Where progress is kept."""
     secret: SecretSource
+    """Where the secret is that noise and pseudonyms are made with."""
     metrics: MetricsEndpoint | None = None
+    """Where numbers and health are served; without it, nowhere."""
+    alert: Alert = Alert()
+    """When something that is not as it should be is said."""
     logs: LogFormat = "plain"
+    """How to log to stderr."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

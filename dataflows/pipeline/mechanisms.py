@@ -51,9 +51,10 @@ def configure(file: PipelineFile) -> Configured:
 
 def budget_remarks(pipeline: Pipeline) -> list[str]:
     """Return what a budget pays for that is hardly what was meant."""
-    budget, epsilon = pipeline.budget, pipeline.operator.nats_per_release
-    if budget is None or budget.total >= epsilon:
+    budget = pipeline.budget
+    if budget is None or budget.total >= pipeline.operator.nats_per_release:
         return []
+    epsilon = pipeline.operator.nats_per_release
     return [
         f"budget.total: {budget.total:g} is less than epsilon ({epsilon:g} nats): a release is "
         "fresh only while the model lets it cost less"

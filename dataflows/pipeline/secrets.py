@@ -4,6 +4,7 @@ import base64
 import binascii
 import os
 from pathlib import Path
+from secrets import token_bytes
 from typing import Literal
 
 import orjson
@@ -22,8 +23,8 @@ _HOW_TO_MAKE_ONE = (
     "and keep it: without it nothing can continue that was begun with it"
 )
 _HOW_TO_LEAVE_ZEROS = (
-    f"{_HOW_TO_MAKE_ONE}. A pipeline that has run with zeros goes on after  "
-    "fugu state rotate PIPELINE --keys FILE"
+    f"{_HOW_TO_MAKE_ONE}. A pipeline that has run with zeros goes on with new noise after  "
+    "fugu state rotate PIPELINE --keys FILE  but what it has released stays open"
 )
 
 
@@ -58,6 +59,21 @@ def write_keys(keys: Keys, path: Path) -> None:
         file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2))
         file.flush()
         os.fsync(file.fileno())
+
+
+def keys_after(before: Keys, path: Path) -> Keys:
+    """Return the keys of the next epoch, which `path` is to hold.
+
+    After a secret of zeros, whose successors everybody can derive, they are made anew. A rotation
+    that was interrupted finds them in `path`.
+    """
+    if any(before.noise.reveal()):
+        return before.rotated()
+    if path.exists():
+        found = _keys_in(path.read_bytes(), f"file {path}")
+        if found.epoch == before.epoch + 1:
+            return found
+    return Keys(Secret(token_bytes(SECRET_BYTES)), before.pseudonyms, before.epoch + 1)
 
 
 def read_keys(file: PipelineFile, *, to_leave_them: bool = False) -> Keys:

@@ -106,6 +106,11 @@ class Child:
             return f"no report for {silence:.0f} s"
         return None if report is None else report.stuck
 
+    def degraded(self) -> list[str]:
+        """Return what is to be acted on although it does its work."""
+        report = self.report
+        return [] if report is None else report.degraded
+
     def _end(self, code: int) -> None:
         """Note its end. One that SIGTERM ends with -15 had not begun: it did not handle signals
         yet."""

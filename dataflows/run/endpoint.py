@@ -16,6 +16,7 @@ class Endpoint:
     def __init__(self, file: PipelineFile, children: Sequence[Child]) -> None:
         pipeline = file.pipeline
         self._children = children
+        self._pipeline = pipeline.name
         self._show_streams = pipeline.sink.key != "none"
         self._refused = RefusedStarts(file.resolve(pipeline.state.directory))
         self._started_at = time.time()
@@ -24,6 +25,7 @@ class Endpoint:
             self._numbers,
             lambda: self._of_all(Child.problem),
             lambda: self._of_all(Child.stuck),
+            self._degraded,
         )
 
     def close(self) -> None:
@@ -32,7 +34,7 @@ class Endpoint:
             self._server.close()
 
     def _numbers(self) -> Metrics:
-        metrics = Metrics(show_streams=self._show_streams)
+        metrics = Metrics(pipeline=self._pipeline, show_streams=self._show_streams)
         for report in [child.report for child in self._children]:
             if report is not None:
                 metrics.include(report.numbers)
@@ -40,6 +42,9 @@ class Endpoint:
         metrics.put(REFUSED_STARTS, self._refused.total())
         metrics.put(PROCESS_RESTARTS, sum(child.restarts for child in self._children))
         return metrics
+
+    def _degraded(self) -> list[str]:
+        return [f"{child.name}: {one}" for child in self._children for one in child.degraded()]
 
     def _of_all(self, problem_of: Callable[[Child], str | None]) -> str | None:
         problems = [

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from bytewax.operators import StatefulBatchLogic
 from fugu.dataflows.base.batches import Decoded, Reason
 from fugu.dataflows.base.errors import without_values
 from fugu.dataflows.base.metrics import DEAD_LETTERS, STATE_BYTES, STREAMS, Metrics
+from fugu.dataflows.base.ticks import CLOSED, TIME, Clock
 from fugu.dataflows.stages.stage import Made, Stage
 from fugu.dataflows.state.former_rows import FormerRows
 from fugu.dataflows.state.row_log import RowLog, partition_of
@@ -60,6 +61,7 @@ class Sanitize(StatefulBatchLogic[Decoded, Made, bytes]):
             log = self._open(partition)
             log.load(self.pointer)
             self.metrics.put(STREAMS, len(log.table), self.topic, partition)
+            self._stand(partition, log.table.clock, [])
 
     def on_batch(self, values: list[Decoded]) -> tuple[list[Made], bool]:
         """Sanitize every batch, in order."""
@@ -71,6 +73,7 @@ class Sanitize(StatefulBatchLogic[Decoded, Made, bytes]):
             for reason, count in Counter(sanitized.dead.reasons).items():
                 self.metrics.add(DEAD_LETTERS, count, self.topic, decoded.partition, reason)
                 self._say_what_waits(decoded.partition, reason, count)
+            self._stand(decoded.partition, log.table.clock, sanitized.dead.reasons)
             out.append(sanitized)
         self._sinks_wait = True
         return out, StatefulBatchLogic.RETAIN
@@ -97,6 +100,15 @@ class Sanitize(StatefulBatchLogic[Decoded, Made, bytes]):
         self.metrics.put(STATE_BYTES, written, self.topic, partition)
         self.metrics.put(STREAMS, len(table), self.topic, partition)
         return pointer
+
+    def _stand(self, partition: int, clock: Clock, reasons: Sequence[Reason]) -> None:
+        """Tell how far stream time has come, where ticks close by it."""
+        standing = self.metrics.standing
+        if TIME in clock and CLOSED in clock:
+            standing.times[partition] = clock[TIME]
+            standing.not_begun.discard(partition)
+        elif Reason.TIME_NOT_BEGUN in reasons:
+            standing.not_begun.add(partition)
 
     def _say_what_waits(self, partition: int, reason: Reason, count: int) -> None:
         """Warn of the first record that stream time refuses, the tenth, the hundredth, and so

@@ -193,12 +193,14 @@ def test_what_cannot_be_moved_is_refused_and_nothing_is_changed(
     move: list[str | Path] = ["state", "repartition", pipeline]
     assert "there is no state" in refused(*move)
     send(bootstrap, document, by_murmur2(FEW), 1)
-    with running(pipeline) as process:
-        process.wait_until_started()
+    sink = document["sink"]["topic"]
+    with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as one, running(pipeline) as process:
+        process.wait_until(lambda: sum(end_offsets(one, sink)) >= len(USERS))
         assert "in use" in refused(*move)
         process.kill()
     assert "did not stop gracefully" in refused(*move)
-    run_until(bootstrap, pipeline, document, len(USERS), 0)
+    send(bootstrap, document, by_murmur2(FEW), 1)
+    run_until(bootstrap, pipeline, document, 2 * len(USERS), 0)
     assert "nothing to do" in fugu(*move)
 
     extend(bootstrap, document["source"]["topic"])
@@ -215,4 +217,4 @@ def test_what_cannot_be_moved_is_refused_and_nothing_is_changed(
     assert "Nothing was changed" in refused(*move)
     document["source"]["value"] = "zone"
     write_pipeline(tmp_path, document, MEMORYLESS)
-    run_until(bootstrap, pipeline, document, len(USERS), 0)
+    run_until(bootstrap, pipeline, document, 2 * len(USERS), 0)

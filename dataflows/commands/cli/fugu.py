@@ -33,10 +33,12 @@ from fugu.dataflows.commands import (
 from fugu.dataflows.commands.audit import audit
 from fugu.dataflows.commands.evaluate import evaluate
 from fugu.dataflows.commands.explain import explain
+from fugu.dataflows.commands.init import init
 from fugu.dataflows.commands.kinds import show_kinds
 from fugu.dataflows.commands.leakage import leakage
 from fugu.dataflows.commands.ledger import ledger
 from fugu.dataflows.commands.peek import peek
+from fugu.dataflows.commands.schema import schema
 from fugu.dataflows.commands.state_claim import claim
 from fugu.dataflows.commands.state_continue import continue_
 from fugu.dataflows.commands.state_repartition import repartition
@@ -170,8 +172,10 @@ def _checking(command: Callable[..., bool]) -> Callable[..., None]:
 
 
 _COMMANDS: dict[str, Callable[..., None]] = {
+    "init": init,
     "validate": _checking(validate),
     "kinds": show_kinds,
+    "schema": schema,
     "explain": explain,
     "peek": peek,
     "ledger": ledger,

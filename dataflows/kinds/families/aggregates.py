@@ -29,12 +29,14 @@ class TickSection(EventTimeTicks):
     """Declare ticks of event time; a record more than `max_jump` of them ahead is refused."""
 
     max_jump: int = Field(default=100, ge=1)
+    """How many ticks a record may be ahead of those that are open."""
 
 
 class Amounts(RangeSection):
     """Sum a number of each record, clamped to a range."""
 
     field: str
+    """The field of the number that is summed."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -62,7 +64,9 @@ class AggregateOperator(OperatorSection):
     no_dedupe = "a user counts once in a tick, however often a record was sent"
 
     groups: Alphabet | None = None
+    """The groups that get a figure each; without it, there is one figure."""
     other: str | int | None = None
+    """The group that counts values which are none of `groups`."""
 
     @model_validator(mode="after")
     def _check_other(self) -> Self:
@@ -148,8 +152,11 @@ class DeclaredAggregate(AggregateOperator):
     example = "groups: [north, south]\nticks: {width: 15m}\nepsilon: 1.0\n"
 
     ticks: TickSection
+    """How event time is cut into ticks."""
     sum: Amounts | None = None
+    """What is summed; without it, users are counted."""
     protects: Literal["contribution", "presence"] = "contribution"
+    """What is hidden of a user in a tick: the whole `contribution`, or only its `presence`."""
 
     @model_validator(mode="after")
     def _check_groups(self) -> Self:

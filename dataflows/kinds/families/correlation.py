@@ -4,7 +4,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationInfo, model_validator
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.section import Section
@@ -25,7 +33,9 @@ def _matrix(given: object, about: ValidationInfo) -> object:
         raise ValueError(str(error)) from None
 
 
-Rows = Annotated[list[list[float]], BeforeValidator(_matrix)]
+_NUMBERS = {"type": "array", "items": {"type": "number"}}
+_FORMS = [{"type": "string"}, {"type": "array", "items": _NUMBERS}]
+Rows = Annotated[list[list[float]], BeforeValidator(_matrix), WithJsonSchema({"anyOf": _FORMS})]
 """A transition matrix, or the name of a file that holds one."""
 
 
@@ -35,8 +45,11 @@ class Correlation(Section):
     run."""
 
     transition: Rows
+    """How likely each value follows each other one: rows, or a file of them."""
     backward: Rows | None = None
+    """How likely each value came before; without it, that of the long run."""
     at_most: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)] | None = None
+    """The most that a reader who knows it may learn about one tick, in nats."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -53,13 +66,16 @@ class MarkovFlags(Section):
     """Flag always, if rows of a public transition matrix are as far apart as `threshold`."""
 
     matrix: Rows
+    """The public transition matrix: rows, or a file of them."""
     threshold: Share = 0.5
+    """How far apart rows must be."""
 
 
 class ReleasedFlags(Section):
     """Flag where the last two publications are as correlated as this."""
 
     released: Share
+    """How correlated the last two publications must be."""
 
 
 def _flags(given: object) -> object:

@@ -15,6 +15,7 @@ class PlacedSymbols(Section):
     """Say where each symbol lies: in a points file, or with a list of coordinates for each."""
 
     points: str | list[list[float]]
+    """A points file, or a list of coordinates for each symbol."""
 
 
 def _distance(distance: object) -> object:

@@ -14,6 +14,7 @@ class ModelOperator(AlphabetOperator):
     example = AlphabetOperator.example + "model: heart-zones.model.json\n"
 
     model: str
+    """The file of the Markov model that says how symbols usually follow each other; public."""
 
     def chain(self, files: Files) -> Chain:
         """Read the model, which must be about the alphabet of the section."""

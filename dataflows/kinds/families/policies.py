@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, InstanceOf, ValidationInfo, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    InstanceOf,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.section import Epsilon, Section
@@ -27,12 +34,14 @@ class TicksOfDocument(Lateness):
     """Let ticks be as long as the policy document says."""
 
     max_jump: int = Field(default=100, ge=1)
+    """How many ticks a record may be ahead of those that are open."""
 
 
 class Noisy(Section):
     """Add noise for a whole contribution, with so many nats, where no policy asks for any."""
 
     noisy: Annotated[Epsilon, Field(le=20)]
+    """The nats of that noise."""
 
 
 def _document(given: object, about: ValidationInfo) -> object:
@@ -61,10 +70,18 @@ class PolicyOperator(AggregateOperator):
     windowed: ClassVar[bool] = False
     """Say whether budgets are spread over windows, and not over relevance intervals."""
 
-    policies: Annotated[InstanceOf[PolicyDocument], BeforeValidator(_document)]
+    policies: Annotated[
+        InstanceOf[PolicyDocument],
+        BeforeValidator(_document),
+        WithJsonSchema({"type": "string"}),
+    ]
+    """The policy document: what to hide, and when."""
     ticks: TicksOfDocument = TicksOfDocument()
+    """How late records may be; the document says how long ticks are."""
     irrelevant: Literal["repeat", "exact"] | Noisy = "repeat"
+    """What is published where no policy asks for anything."""
     window: int | None = Field(default=None, ge=1, le=100_000)
+    """The ticks that share a budget, for kinds that do not look at intervals."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -20,8 +20,11 @@ class RangeSection(Section):
     """Declare a range of numbers, in whole units."""
 
     lower: Exact
+    """The least number; smaller ones count as it."""
     upper: Exact
+    """The largest number; larger ones count as it."""
     unit: Exact = Decimal(1)
+    """The step between numbers: 1 divided by a whole number."""
 
     @model_validator(mode="after")
     def _check_range(self) -> Self:
@@ -73,6 +76,7 @@ class NoisyNumberOperator(NumberOperator):
     protected = "each number of the range, for any prior, per release"
 
     epsilon: Annotated[Epsilon, Field(le=20)]
+    """The nats that a release costs."""
 
     def mechanism(self, files: Files) -> Mechanism:
         return self.mechanism_class(*self.ends, float(self.epsilon), self.units_per_one)

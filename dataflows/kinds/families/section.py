@@ -62,6 +62,7 @@ class OperatorSection(Section, ABC):
     """Hold the answers to keys that only other kinds of the family have."""
 
     kind: str
+    """The kind of operator."""
 
     @model_validator(mode="before")
     @classmethod

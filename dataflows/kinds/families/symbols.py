@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
 
 from fugu.dataflows.base.section import Epsilon
 from fugu.dataflows.files.alphabet_file import read_alphabet
@@ -55,7 +55,18 @@ def _checked(symbols: object, entry: str) -> object:
     return symbols
 
 
-Alphabet = Annotated[list[str] | list[int], BeforeValidator(_alphabet)]
+_FORMS = [
+    *({"type": "array", "items": {"type": kind}, "minItems": 1} for kind in ("string", "integer")),
+    {
+        "type": "object",
+        "properties": {"file": {"type": "string"}},
+        "required": ["file"],
+        "additionalProperties": False,
+    },
+]
+Alphabet = Annotated[
+    list[str] | list[int], BeforeValidator(_alphabet), WithJsonSchema({"anyOf": _FORMS})
+]
 
 
 def in_short(symbols: Sequence[str | int]) -> str:
@@ -78,7 +89,9 @@ class AlphabetOperator(OperatorSection):
     reads = frozenset({"alphabet", "other"})
 
     alphabet: Alphabet
+    """All symbols: a list, or `{file: FILE}` with one on each line."""
     other: str | int | None = None
+    """The symbol that stands for unknown ones; without it, they become dead letters."""
 
     @model_validator(mode="after")
     def _check_other(self) -> Self:
@@ -103,6 +116,7 @@ class SymbolOperator(AlphabetOperator):
     """Release something for each symbol; epsilon counts nats per release."""
 
     epsilon: Annotated[Epsilon, Field(le=50)]
+    """The nats that a release costs."""
 
     def parameters(self) -> dict[str, object]:
         return {"epsilon": f"{self.epsilon:g} nats per release", **super().parameters()}

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from fugu.dataflows.base.durations import MILLISECOND, whole_milliseconds
+from fugu.dataflows.base.durations import AS_JSON, MILLISECOND, whole_milliseconds
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.base.stream_time import DISTINCT_KEYS, StreamTime
 
@@ -15,9 +15,11 @@ class StreamTimeSection(Section):
     that belong to nobody and are written to every partition."""
 
     distinct_keys: int | None = Field(default=None, ge=1, le=1_000)
+    """How many people must have reached a time."""
     heartbeats: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)] | None = (
         None
     )
+    """Keys of nobody, which are written to every partition."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -36,7 +38,11 @@ class Lateness(Section):
     """Say how long after its end a tick closes, and whose records say what time it is."""
 
     stream_time: StreamTimeSection = StreamTimeSection(distinct_keys=DISTINCT_KEYS)
-    grace: Annotated[timedelta, BeforeValidator(whole_milliseconds("0s", "30d"))] = timedelta(0)
+    """Whose records say what time it is."""
+    grace: Annotated[timedelta, BeforeValidator(whole_milliseconds("0s", "30d")), AS_JSON] = (
+        timedelta(0)
+    )
+    """How long after its end a tick waits for late records."""
 
     @property
     def grace_milliseconds(self) -> int:
@@ -47,7 +53,8 @@ class Lateness(Section):
 class EventTimeTicks(Lateness):
     """Say how long a tick is, too."""
 
-    width: Annotated[timedelta, BeforeValidator(whole_milliseconds("1ms", "366d"))]
+    width: Annotated[timedelta, BeforeValidator(whole_milliseconds("1ms", "366d")), AS_JSON]
+    """How long a tick is."""
 
     @property
     def milliseconds(self) -> tuple[int, int]:

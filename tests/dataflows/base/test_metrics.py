@@ -35,6 +35,9 @@ CLOSED_LIST = {
     "fugu_streams": ("gauge", PARTITION),
     "fugu_streams_limit": ("gauge", PARTITION),
     "fugu_state_written_bytes_total": ("counter", PARTITION),
+    "fugu_event_time_seconds": ("gauge", PARTITION),
+    "fugu_build_info": ("gauge", ("version", "python", "client", "kind", "implementation")),
+    "fugu_notice_seconds": ("gauge", ("kind", *PARTITION)),
     "process_start_time_seconds": ("gauge", ()),
     "fugu_refused_starts_total": ("counter", ()),
     "fugu_process_restarts_total": ("counter", ()),
@@ -46,6 +49,11 @@ LABELS: dict[str, str | int] = {
     "partition": 3,
     "reason": Reason.NOT_JSON,
     "collection": "household",
+    "kind": "records_wait",
+    "version": "1.0",
+    "python": "3.11",
+    "client": "kafka-python",
+    "implementation": 1,
 }
 
 
@@ -73,6 +81,14 @@ def test_list_is_closed() -> None:
 def test_text_holds_the_listed_names_and_labels_and_no_others() -> None:
     seen = {name: {label for label, _ in labels} for name, labels in shown(full())}
     assert seen == {name: set(labels) for name, (_, labels) in CLOSED_LIST.items()}
+
+
+def test_every_number_names_the_pipeline() -> None:
+    metrics = Metrics(pipeline="heart-zones")
+    for metric in METRICS:
+        metrics.put(metric, 5, *(LABELS[label] for label in metric.labels))
+    assert {dict(labels)["pipeline"] for _, labels in shown(metrics)} == {"heart-zones"}
+    assert {name for name, _ in shown(metrics)} == CLOSED_LIST.keys()
 
 
 def test_number_that_is_not_listed_is_never_shown() -> None:
@@ -123,7 +139,7 @@ def test_streams_are_shown_only_where_the_sink_tells_them_apart() -> None:
 
 def test_next_offsets_are_never_shown() -> None:
     metrics = full()
-    metrics.positions[3] = 987_654_321
+    metrics.standing.positions["raw", 3] = 987_654_321
     assert b"987654321" not in metrics.text().replace(b".", b"")
 
 

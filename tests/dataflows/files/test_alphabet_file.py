@@ -66,7 +66,8 @@ def test_where_symbols_are_written_changes_no_digest(tmp_path: Path) -> None:
     (tmp_path / "zones.txt").write_text(ZONES)
     (tmp_path / "model.json").write_bytes(orjson.dumps(MODEL))
     for text in (PIPELINE, IN_TEXT, IN_MODEL):
-        digest = reading_digest(read(tmp_path, text).pipeline)
+        written = text.replace("value: zone", "value: zone\n  partitioner: murmur2")
+        digest = reading_digest(read(tmp_path, written).pipeline)
         assert digest == "ff12e437f8a34e7957d94acfaa25bbc0"
 
 

@@ -9,11 +9,14 @@ from fugu.dataflows.base.metrics import LAG, SNAPSHOT_AGE, Metrics
 from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.kafka.client import Reader
 from fugu.dataflows.kafka.source import StopFlag
-from fugu.dataflows.monitoring.health import Health
+from fugu.dataflows.monitoring.figures import PoliciesBehind
+from fugu.dataflows.monitoring.health import Health, Snapshots
+from fugu.dataflows.monitoring.notices import Sentinel
 from fugu.dataflows.monitoring.source_watch import SourceWatch
+from fugu.dataflows.monitoring.watchman import Watchman
 
 
-def away() -> Reader:
+def away(committed: bool) -> Reader:
     """Kafka cannot be reached."""
     raise KafkaUnavailable
 
@@ -31,27 +34,35 @@ def watch(metrics: Metrics) -> SourceWatch:
 
 
 @pytest.fixture
-def health(metrics: Metrics, watch: SourceWatch) -> Health:
-    return Health(metrics, 1.0, watch, StopFlag())
+def health(metrics: Metrics) -> Health:
+    return Health(Snapshots(metrics, 1.0), Watchman(metrics), StopFlag())
 
 
-def test_working_pipeline_is_healthy(health: Health) -> None:
-    assert health.problem() is None
+def problem(health: Health, *sentinels: Sentinel) -> str | None:
+    """What health says after the watchman has looked."""
+    health.watchman.look([health.snapshots, *sentinels], time.monotonic())
+    return health.problem()
+
+
+def test_working_pipeline_is_healthy(health: Health, watch: SourceWatch) -> None:
+    assert problem(health, watch) is None
+    assert health.degraded() == []
     assert health.stuck() is None
 
 
 def test_figures_that_wait_for_policies(health: Health) -> None:
-    health.policies = PolicyWait("town.policies")
-    assert health.problem() is None
-    health.policies._oldest = 7, time.monotonic() - 12
+    wait = PolicyWait("town.policies")
+    assert problem(health, PoliciesBehind(wait)) is None
+    wait._oldest = 7, time.monotonic() - 12
     said = "figures have waited for 12 s for topic town.policies (source.policies), which is"
-    assert str(health.problem()).startswith(said)
+    assert str(problem(health, PoliciesBehind(wait))).startswith(said)
     assert health.stuck() is None
 
 
 def test_starting_until_the_source_is_open() -> None:
-    assert Health(Metrics(), 1.0).problem() == "starting"
-    assert Health(Metrics(), 1.0).stuck() is None
+    health = Health(Snapshots(Metrics(), 1.0), Watchman(Metrics()), StopFlag())
+    assert health.problem() == "starting"
+    assert health.stuck() is None
 
 
 def test_stopping(health: Health) -> None:
@@ -63,12 +74,12 @@ def test_stopping(health: Health) -> None:
 
 @pytest.mark.parametrize(("every", "age"), [(0.05, 12), (1.0, 12), (60.0, 602)])
 def test_missing_snapshots(health: Health, metrics: Metrics, every: float, age: float) -> None:
-    health.every = every
+    health.snapshots = Snapshots(metrics, every)
     metrics.put(SNAPSHOT_AGE, time.monotonic() - age, "raw", 0)
-    assert health.problem() == f"no snapshot for {age} s"
+    assert problem(health) == f"no snapshot for {age} s"
     assert health.stuck() is None
     metrics.put(SNAPSHOT_AGE, time.monotonic() - age + 4, "raw", 0)
-    assert health.problem() is None
+    assert problem(health) is None
 
 
 def test_only_a_long_stop_asks_for_a_restart(health: Health, metrics: Metrics) -> None:
@@ -78,39 +89,39 @@ def test_only_a_long_stop_asks_for_a_restart(health: Health, metrics: Metrics) -
 
 def test_kafka_does_not_answer(health: Health, watch: SourceWatch) -> None:
     watch.answered_at = time.monotonic() - 11
-    assert health.problem() == "Kafka has not answered for 11 s"
+    assert problem(health, watch) == "Kafka has not answered for 11 s"
     assert health.stuck() is None
 
 
 def test_records_wait(health: Health, watch: SourceWatch) -> None:
     watch.waiting_since[2] = time.monotonic() - 31
     reason = "topic raw, partition 2: records wait, and none was read for 31 s"
-    assert health.problem() == reason
+    assert problem(health, watch) == reason
 
 
 def test_lag_is_what_is_left_to_read(metrics: Metrics, watch: SourceWatch) -> None:
-    metrics.positions.update({0: 10, 1: 20})
+    metrics.standing.positions.update({("raw", 0): 10, ("raw", 1): 20})
     watch.compare({0: 15, 1: 20})
     assert metrics.values(LAG) == {("raw", "0"): 5, ("raw", "1"): 0}
 
 
 def test_lag_is_never_negative(metrics: Metrics, watch: SourceWatch) -> None:
-    metrics.positions[0] = 30
+    metrics.standing.positions["raw", 0] = 30
     watch.compare({0: 25})
     assert metrics.values(LAG) == {("raw", "0"): 0}
 
 
 def test_records_wait_only_while_none_is_read(metrics: Metrics, watch: SourceWatch) -> None:
     ends = {0: 100}
-    metrics.positions[0] = 50
+    metrics.standing.positions["raw", 0] = 50
     watch.compare(ends)
     first = watch.waiting_since[0]
     watch.compare(ends)
     assert watch.waiting_since[0] == first
-    metrics.positions[0] = 60
+    metrics.standing.positions["raw", 0] = 60
     watch.compare(ends)
     assert watch.waiting_since[0] > first
-    metrics.positions[0] = 100
+    metrics.standing.positions["raw", 0] = 100
     watch.compare(ends)
     assert watch.waiting_since == {}
 
@@ -123,3 +134,30 @@ def test_failure_to_reach_kafka_is_no_answer_and_no_error(
     watch.stop()
     assert watch.answered_at == before
     assert metrics.values(LAG) == {}
+
+
+def test_a_log_of_partial_sums_does_not_move_the_lag_of_the_source(
+    metrics: Metrics, watch: SourceWatch
+) -> None:
+    metrics.standing.positions["raw", 0] = 10
+    metrics.standing.positions["sums", 0] = 900
+    watch.compare({0: 15})
+    assert metrics.values(LAG) == {("raw", "0"): 5}
+
+
+def test_records_wait_behind_an_open_transaction_only_where_nothing_else_can_be_read(
+    health: Health, metrics: Metrics, watch: SourceWatch
+) -> None:
+    metrics.standing.positions["raw", 0] = 50
+    watch.compare({0: 50}, {0: 60})
+    assert problem(health, watch) is None
+    watch.open_since[0] -= 31
+    said = "topic raw, partition 0: records wait behind an open transaction of another producer"
+    assert str(problem(health, watch)).startswith(said)
+    metrics.standing.positions["raw", 0] = 55
+    watch.compare({0: 55}, {0: 60})
+    assert problem(health, watch) is None
+    watch.open_since[0] -= 31
+    watch.compare({0: 60}, {0: 60})
+    assert watch.open_since == {}
+    assert watch.waiting_since.keys() == {0}

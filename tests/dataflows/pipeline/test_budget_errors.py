@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.kinds import KINDS
 from fugu.dataflows.pipeline.mechanisms import (
     budget_remarks,
     configure,
@@ -54,3 +55,8 @@ def test_a_total_that_the_first_release_of_a_model_exceeds_is_refused(tmp_path: 
     file = example_of("crr", tmp_path, {"epsilon": 3.0}, budget={"total": 0.001})
     with pytest.raises(ConfigurationError, match="nothing would ever be released afresh"):
         refuse_what_pays_nothing(configure(file).mechanism)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_remarked_about_a_budget_that_is_not_there(kind: str, tmp_path: Path) -> None:
+    assert budget_remarks(example_of(kind, tmp_path).pipeline) == []

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.pipeline.secrets import read_keys, read_policy_secret
+from fugu.dataflows.pipeline.secrets import keys_after, read_keys, read_policy_secret, write_keys
+from fugu.operators.keys import Keys
 from fugu.operators.secret import Secret
 from tests.dataflows.kinds.example_files import example_of
 from tests.dataflows.kinds.test_aggregate_section import PIPELINE
@@ -94,7 +95,20 @@ def test_a_secret_of_zeros_is_refused_and_can_be_left(
     with pytest.raises(ConfigurationError, match="holds zeros only: everybody can repeat") as zero:
         read_keys(file)
     assert "fugu state rotate" in str(zero.value)
-    assert any(read_keys(file, to_leave_them=True).rotated().noise.reveal())
+    before, path = read_keys(file, to_leave_them=True), tmp_path / "new"
+    after = keys_after(before, path)
+    assert after.noise.check_value() != before.rotated().noise.check_value(), "anybody derives it"
+    assert after.pseudonyms.check_value() == before.pseudonyms.check_value()
+    write_keys(after, path)
+    again = keys_after(before, path)
+    assert again.noise.check_value() == after.noise.check_value(), "an interrupted one goes on"
+    assert again.epoch == after.epoch == 1
+
+
+def test_other_secrets_are_followed_by_what_is_derived_from_them(tmp_path: Path) -> None:
+    keys = Keys.from_root(Secret(bytes(range(32))))
+    after = keys_after(keys, tmp_path / "new")
+    assert after.noise.check_value() == keys.rotated().noise.check_value()
 
 
 def test_zeros_do_not_sign_changes_of_policies(tmp_path: Path) -> None:

@@ -1,0 +1,40 @@
+"""Hold where a running process stands: what its notices are found by, and nobody is shown.
+
+Each entry is written by the thread that owns it; the thread that looks reads copies.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Told:
+    """Hold up to which tick each of `partitions` has told all to the merge, of those that began."""
+
+    partitions: int
+    last: Mapping[int, int]
+
+    @property
+    def behind(self) -> list[int]:
+        """Return the partitions that the others wait for, if there are any."""
+        if not self.last:
+            return []
+        missing = [part for part in range(self.partitions) if part not in self.last]
+        least, most = min(self.last.values()), max(self.last.values())
+        if missing or least == most:
+            return missing
+        return sorted(part for part, tick in self.last.items() if tick == least)
+
+
+@dataclass
+class Standing:
+    """Hold positions, stream times and the progress of the merge, of one process.
+
+    `positions`: the next offset, by topic and partition. `times`: stream time, by partition of the
+    source. `not_begun`: partitions that have refused records because stream time has not begun.
+    """
+
+    positions: dict[tuple[str, int], int] = field(default_factory=dict)
+    times: dict[int, int] = field(default_factory=dict)
+    not_begun: set[int] = field(default_factory=set)
+    told: Told | None = None

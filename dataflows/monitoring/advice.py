@@ -1,0 +1,32 @@
+"""Say for every reason of dead letters what to do if many records are refused for it."""
+
+from collections.abc import Mapping
+
+from fugu.dataflows.base.batches import Reason
+
+ADVICE: Mapping[Reason, str] = {
+    Reason.NO_KEY: "producers must send the user as the key of every record",
+    Reason.TOMBSTONE: "producers send records without a value, which hold nothing to release",
+    Reason.TOO_LARGE: "raise source.max_value_bytes, or send smaller records",
+    Reason.NOT_JSON: "producers must write JSON objects; look at one of these records",
+    Reason.FIELD_MISSING: "records lack a field that source names; dead letters say which one",
+    Reason.WRONG_TYPE: "a field has another type than it should; dead letters say which one",
+    Reason.NOT_FINITE: "a field holds a number that is too large, or none; dead letters say which",
+    Reason.OUTSIDE_DOMAIN: "values are not among those of the operator; see its section",
+    Reason.DUPLICATE: "producers send the same events again (source.dedupe)",
+    Reason.WRONG_PARTITION: (
+        "producers use another partitioner, or the topic was extended; run fugu validate --kafka, "
+        "then fugu state repartition"
+    ),
+    Reason.TOO_MANY_KEYS: "raise state.max_keys",
+    Reason.LATE: "records come too late for their tick; raise ticks.grace in a new pipeline",
+    Reason.TOO_FAR_AHEAD: (
+        "a clock is wrong, or stream time waits: too few people move it (ticks.stream_time)"
+    ),
+    Reason.TIME_NOT_BEGUN: (
+        "stream time has not begun; send a heartbeat, or lower ticks.stream_time.distinct_keys"
+    ),
+    Reason.SECOND_IN_TICK: "a stream has several records in a tick; see ticks.several",
+    Reason.NO_COLLECTION: "keys belong to no collection of the policy document",
+    Reason.BAD_POLICY: "changes of policies are wrong; the log says why",
+}

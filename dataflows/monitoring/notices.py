@@ -1,0 +1,66 @@
+"""Define notices: what is not as it should be now, where, and what to do about it."""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+
+class Kind(StrEnum):
+    """Name what a notice is about, as the metric does."""
+
+    NO_SNAPSHOT = "no_snapshot"
+    KAFKA_AWAY = "kafka_away"
+    RECORDS_WAIT = "records_wait"
+    OPEN_TRANSACTION = "open_transaction"
+    POLICIES_BEHIND = "policies_behind"
+    FIGURES_WAIT = "figures_wait"
+    TIME_NOT_BEGUN = "time_not_begun"
+    TIME_AHEAD = "time_ahead"
+    REFUSED = "refused"
+    STREAMS_LIMIT = "streams_limit"
+    PARTITIONS_ADDED = "partitions_added"
+
+
+Place = tuple[Kind, str, int | None]
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Say one thing about a topic or a partition; `still`: nothing is published because of it."""
+
+    kind: Kind
+    topic: str
+    partition: int | None
+    text: str
+    still: bool
+
+    @property
+    def place(self) -> Place:
+        """Return what makes it the same notice as one of before."""
+        return self.kind, self.topic, self.partition
+
+
+class Sentinel(Protocol):
+    """Look at one thing that may go wrong."""
+
+    def notices(self, now: float) -> Iterable[Notice]:
+        """Return what is to be said at this monotonic moment."""
+
+
+@dataclass
+class Unmoved:
+    """Remember since when things have not changed."""
+
+    _seen: dict[Hashable, tuple[Hashable, float]] = field(default_factory=dict)
+
+    def seconds(self, what: Hashable, value: Hashable, now: float) -> float:
+        """Return for how long this thing has had this value."""
+        seen = self._seen.get(what)
+        if seen is None or seen[0] != value:
+            seen = self._seen[what] = value, now
+        return now - seen[1]
+
+    def forget(self, what: Hashable) -> None:
+        """Begin anew with this thing."""
+        self._seen.pop(what, None)

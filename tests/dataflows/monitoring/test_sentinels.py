@@ -1,0 +1,151 @@
+"""When something is noticed, what is said of it, and when it is over."""
+
+from datetime import timedelta
+
+import pytest
+
+from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.base.metrics import DEAD_LETTERS, RECORDS_IN, STREAMS, STREAMS_LIMIT, Metrics
+from fugu.dataflows.base.standing import Standing, Told
+from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.monitoring.advice import ADVICE
+from fugu.dataflows.monitoring.figures import FiguresWait
+from fugu.dataflows.monitoring.notices import Notice, Sentinel
+from fugu.dataflows.monitoring.refused_share import RefusedShare
+from fugu.dataflows.monitoring.stream_times import StreamTimes
+from fugu.dataflows.monitoring.streams_limit import StreamsLimit
+
+HOUR = 3_600_000
+TICKS = Ticks(width=HOUR, grace=0, max_jump=100)
+
+
+def noticed(sentinel: Sentinel, now: float) -> Notice | None:
+    """The only notice."""
+    notices = list(sentinel.notices(now))
+    assert len(notices) <= 1
+    return notices[0] if notices else None
+
+
+def test_every_reason_has_an_advice() -> None:
+    assert ADVICE.keys() == set(Reason)
+
+
+def test_figures_that_wait_for_a_partition_that_has_not_begun() -> None:
+    standing = Standing(positions={("raw", 3): 7}, told=Told(4, {0: 11, 1: 11, 2: 10}))
+    sentinel = FiguresWait("raw", standing, TICKS)
+    assert noticed(sentinel, 100.0) is None
+    assert noticed(sentinel, 130.0) is None
+    notice = noticed(sentinel, 141.0)
+    assert notice is not None
+    assert notice.still
+    assert notice.partition == 3
+    assert notice.text == (
+        "figures wait for partition 3 of raw, which has told no tick yet (others: up to "
+        "1970-01-01 12:00:00). It has had no records for 41 s. Send heartbeats to every partition "
+        "(ticks.stream_time.heartbeats)"
+    )
+    standing.told = Told(4, {0: 11, 1: 11, 2: 11, 3: 11})
+    assert noticed(sentinel, 142.0) is None
+
+
+def test_figures_that_move_on_do_not_wait() -> None:
+    standing = Standing()
+    sentinel = FiguresWait("raw", standing, TICKS)
+    for second in range(200):
+        standing.told = Told(2, {0: 500 + second // 20, 1: second // 20})
+        assert noticed(sentinel, float(second)) is None
+
+
+def test_figures_that_stopped_for_several_partitions_name_them() -> None:
+    standing = Standing(told=Told(6, {0: 11, 1: 5, 2: 5, 3: 5, 4: 5, 5: 11}))
+    sentinel = FiguresWait("raw", standing, TICKS)
+    assert noticed(sentinel, 0.0) is None
+    notice = noticed(sentinel, 31.0)
+    assert notice is not None
+    assert notice.partition is None
+    said = "figures wait for partitions 1, 2, 3 and 1 others of raw, which have told ticks up to "
+    assert notice.text.startswith(said + "1970-01-01 06:00:00 only")
+
+
+@pytest.mark.parametrize(("stream_time", "said"), [(3_599, None), (3_601, "60 minutes ahead")])
+def test_stream_time_ahead_of_the_clock(stream_time: int, said: str | None) -> None:
+    standing = Standing(times={2: (1_000 + stream_time) * 1_000})
+    sentinel = StreamTimes("raw", standing, timedelta(hours=1), clock=lambda: 1_000.0)
+    notice = noticed(sentinel, 0.0)
+    assert (notice is None) == (said is None)
+    if notice is not None and said is not None:
+        assert said in notice.text
+        assert (notice.partition, notice.still) == (2, False)
+
+
+def test_stream_time_that_does_not_begin() -> None:
+    standing = Standing(not_begun={1})
+    sentinel = StreamTimes("raw", standing, timedelta(hours=1))
+    assert noticed(sentinel, 0.0) is None
+    notice = noticed(sentinel, 31.0)
+    assert notice is not None
+    assert notice.still
+    standing.not_begun.clear()
+    standing.times[1] = 5
+    assert noticed(sentinel, 32.0) is None
+    standing.times.clear()
+    standing.not_begun.add(1)
+    assert noticed(sentinel, 33.0) is None, "it counts anew"
+
+
+class Traffic:
+    """Records of a topic, some of them refused."""
+
+    def __init__(self) -> None:
+        self.metrics = Metrics()
+        self.sentinel = RefusedShare("raw", self.metrics, 0.05, 1_000)
+
+    def __call__(self, now: float, records: int, refused: int = 0) -> str | None:
+        self.metrics.add(RECORDS_IN, records, "raw", 0)
+        self.metrics.add(RECORDS_IN, records, "sums", 0)
+        if refused:
+            self.metrics.add(DEAD_LETTERS, refused, "raw", 0, Reason.WRONG_PARTITION)
+        notice = noticed(self.sentinel, now)
+        return None if notice is None else notice.text
+
+
+def test_a_share_of_refused_records_is_said_with_its_reason() -> None:
+    traffic = Traffic()
+    assert traffic(0.0, 0) is None
+    assert traffic(1.0, 999, 500) is None, "too few to tell"
+    text = traffic(2.0, 1, 1)
+    assert text is not None
+    assert text.startswith("topic raw: 501 of the last 1,000 records were refused, most as wrong_")
+    assert "fugu state repartition" in text
+    assert traffic(3.0, 500) is not None, "the last thousand still hold many"
+    assert traffic(4.0, 1_000) is None
+
+
+def test_few_refused_records_are_no_news() -> None:
+    traffic = Traffic()
+    assert traffic(0.0, 0) is None
+    for second in range(1, 100):
+        assert traffic(float(second), 1_000, 50) is None
+    assert traffic(100.0, 1_000, 51) is not None
+
+
+def test_refused_records_of_long_ago_are_no_news() -> None:
+    traffic = Traffic()
+    assert traffic(0.0, 0) is None
+    assert traffic(1.0, 2_000, 2_000) is not None
+    assert traffic(599.0, 0) is not None
+    assert traffic(602.0, 0) is None
+    assert traffic(4_999.0, 0) is None
+    assert traffic(5_000.0, 1_000, 1_000) is not None, "the next ones are"
+
+
+@pytest.mark.parametrize(("streams", "said"), [(8_999, False), (9_000, True)])
+def test_a_partition_that_is_nearly_full(streams: int, said: bool) -> None:
+    metrics = Metrics()
+    metrics.put(STREAMS, streams, "raw", 0)
+    metrics.put(STREAMS_LIMIT, 10_000, "raw", 0)
+    notice = noticed(StreamsLimit("raw", metrics), 0.0)
+    assert (notice is not None) == said
+    if notice is not None:
+        assert (notice.partition, notice.still) == (0, False)
+        assert "9,000 of 10,000 keys" in notice.text
