@@ -47,6 +47,10 @@ class StateInUse(StartRefused):
     """Report that another process owns the state; it may stop."""
 
 
+class TakenOver(FuguError):
+    """Report that another process goes on with the state; starting again would take it back."""
+
+
 class ReleaseMismatch(FuguError):
     """Report that a replayed release differs from the published one."""
 
@@ -59,6 +63,10 @@ class DeliveryFailed(FuguError):
     """Report that Kafka did not take a record; nothing after the last snapshot counts as done."""
 
 
+class ShutOut(DeliveryFailed):
+    """Report that Kafka takes no transaction any more: somebody else has the id, or it expired."""
+
+
 class CannotBeAudited(FuguError):
     """Report that an audit has nothing to attack, or cannot run: that is no verdict."""
 
@@ -69,7 +77,7 @@ NO_RESTART_HELPS = 78
 
 def exit_code(error: BaseException) -> int:
     """Return the exit code of `fugu run`: 1 where a restart may help, as when Kafka is back."""
-    final = ConfigurationError, StartRefused, ReleaseMismatch, BudgetExhausted
+    final = ConfigurationError, StartRefused, TakenOver, ReleaseMismatch, BudgetExhausted
     is_final = isinstance(error, final)
     return NO_RESTART_HELPS if is_final and not isinstance(error, StateInUse) else 1
 

@@ -34,6 +34,7 @@ from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
+from fugu.dataflows.state.lease_file import LeaseFile
 from fugu.dataflows.state.row_log import RowLog, generation_of, log_files
 from fugu.operators.budget import Budgeted, without_budget
 from fugu.operators.budget_units import units_of
@@ -198,6 +199,7 @@ def _write(
     if beside.path.exists():
         rmtree(beside.path)
     beside.path.mkdir(mode=0o700)
+    LeaseFile.read(directory.path).write(beside.path)
     beside.create(_fingerprint(stored, stopped_at, change, client))
     ends = exhaustible(change.becomes)
     start = columns_of(change.after.pipeline, change.becomes)

@@ -33,6 +33,7 @@ from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.exchange import Exchange
 from fugu.dataflows.state.fingerprint import Fingerprint
+from fugu.dataflows.state.lease_file import LeaseFile
 from fugu.dataflows.state.moved_rows import moved_rows
 from fugu.dataflows.state.row_log import RowLog, generation_of, log_files
 from fugu.dataflows.state.row_table import RowTable
@@ -215,6 +216,7 @@ def _write(
     for shard, directory in enumerate(shard_directories(file)):
         new = exchange.new(directory.path)
         fingerprint = _fingerprint(file.pipeline, state, layout, shard, begin)
+        LeaseFile.read(directory.path).write(new.path)
         new.create(fingerprint)
         for partition in fingerprint.own_partitions:
             RowLog(new.rows, partition, start, ends).found(after[partition])

@@ -1,7 +1,7 @@
 """Describe a dataflow before it runs: everything that it is made of, resolved and checked."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -17,6 +17,7 @@ from fugu.dataflows.kafka.client import Client, Reader
 from fugu.dataflows.kafka.sink import KafkaSink, ReleaseIds, Shared
 from fugu.dataflows.kafka.source import KafkaSource, StopFlag
 from fugu.dataflows.publishing.envelope import Publisher
+from fugu.dataflows.publishing.lease import Leases, unit_of
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.writes_beside import WritesBeside
@@ -75,6 +76,7 @@ class Plan(ABC):
     stop: StopFlag
     finishing: End | None = None
     metrics: Metrics = field(default_factory=Metrics)
+    leases: Leases | None = None
     writes: WritesBeside = field(default_factory=WritesBeside, init=False)
 
     steps: ClassVar[list[str]]
@@ -103,6 +105,7 @@ class Plan(ABC):
         flow = Dataflow(f"{self.name}{self.suffix}".replace(".", "_"))
         reader = self.client.reader(topic, headers=self.reads_headers)
         source = self.source(topic, begin, reader)
+        source.require_held = self._require_held
         items, sinks = self.items(op.input(self.steps[0], flow, source)), []
         for output in self.outputs():
             sink = KafkaSink(
@@ -113,11 +116,24 @@ class Plan(ABC):
                 output.release_ids,
                 self.metrics,
                 output.shared,
-                self.writes.wait,
+                self._wait,
             )
             op.output(output.sink_step, op.map_value(output.step, items, output.records), sink)
             sinks.append(sink)
         return Shard(flow, source, tuple(sinks))
+
+    @property
+    def unit(self) -> str:
+        """Return what leases call it: its directory, and the sink that it goes into."""
+        return unit_of(self.directory, self.fingerprint.sink_identity)
+
+    def _wait(self) -> None:
+        self.writes.wait()
+        self._require_held()
+
+    def _require_held(self) -> None:
+        if self.leases is not None:
+            self.leases.require_held(self.unit)
 
     def source(self, topic: str, begin: dict[int, int], reader: Reader) -> KafkaSource:
         """Return the source."""
@@ -142,6 +158,13 @@ class Plan(ABC):
     ) -> AbstractContextManager[None]:
         """Name the place of an unexpected exception, not the values it met."""
         return without_values(step, self.fingerprint.source_topic, partition, offsets)
+
+
+def require_held_now(plans: Iterable[Plan]) -> None:
+    """Raise `TakenOver` if another process has claimed one of the states by now."""
+    for plan in plans:
+        if plan.leases is not None:
+            plan.leases.require_held(plan.unit, now=True)
 
 
 def offsets_of(offsets: dict[str, int]) -> dict[int, int]:

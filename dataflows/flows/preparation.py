@@ -58,8 +58,10 @@ from fugu.dataflows.pipeline.topics import (
     find_topics,
 )
 from fugu.dataflows.policies.zone_changes import Clocks
+from fugu.dataflows.publishing.control_topic import find_control
 from fugu.dataflows.publishing.entries import PipelineEntry
 from fugu.dataflows.publishing.envelope import Publisher
+from fugu.dataflows.publishing.lease import Leases
 from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.publishing.registration import refuse_a_second_sink, register
@@ -93,8 +95,11 @@ def prepared(
     preparation = Preparation(file, stop, finishing)
     aggregate = aggregate_of(file.pipeline)
     if aggregate is None:
-        return preparation.streams(shards)
-    return preparation.aggregate(aggregate, shards)
+        plans = preparation.streams(shards)
+    else:
+        plans = preparation.aggregate(aggregate, shards)
+    preparation.claim(plans)
+    return plans
 
 
 class Preparation:
@@ -119,6 +124,8 @@ class Preparation:
         law = self.mechanism.law_digest()
         self.scope = DrawScope(keys.noise, name, kind, version, law, keys.epoch)
         self.ledger = find_ledger(self.client, self.pipeline)
+        control = find_control(self.client, self.pipeline, self.ledger)
+        self.leases = None if control is None else Leases(self.client, control, name)
         self.begun = partitions_begun(self.file)
         source = self.client.topic(self.pipeline.source.topic)
         if source and (added := added_partitions(self.file, source, self.begun)):
@@ -129,6 +136,11 @@ class Preparation:
         self.pipeline = self.file.pipeline
         if why is not None:
             log.info("source.partitioner is %s", why)
+
+    def claim(self, plans: list[Plan]) -> None:
+        """Take the leases of all plans, once nothing else refuses the start."""
+        if self.leases is not None:
+            self.leases.take({plan.unit: plan.directory.path for plan in plans})
 
     def streams(self, shards: list[int] | None) -> list[Plan]:
         """Plan one dataflow for each shard."""
@@ -235,6 +247,7 @@ class Preparation:
             "max_batch": self.pipeline.source.max_batch,
             "stop": self.stop,
             "finishing": self.finishing,
+            "leases": self.leases,
         }
         return shape(**{**common, **own})
 

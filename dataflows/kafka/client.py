@@ -5,7 +5,7 @@ implementation uses its library's public calls only and publishes the same bytes
 Failures are `fugu.dataflows.base.errors`, whose texts hold coordinates and never values.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -131,6 +131,9 @@ class Client(Protocol):
         Without `headers`, a poll may leave them out. Without `committed`, its bounds count what an
         open transaction has written, too.
         """
+
+    def delete_keys(self, topic: str, partition: int, keys: Sequence[bytes]) -> None:
+        """Let the compaction of a topic remove everything with these keys."""
 
     def writer(self, owner: str | None = None) -> Writer:
         """Return an idempotent writer for any topic.

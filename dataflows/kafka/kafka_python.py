@@ -1,6 +1,6 @@
 """Talk to Kafka through the public calls of kafka-python, which is always installed."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
@@ -116,6 +116,17 @@ class KafkaPythonClient(Client):
             fetch_max_wait_ms=100,
         )
         return KafkaPythonReader(topic, consumer)
+
+    def delete_keys(self, topic: str, partition: int, keys: Sequence[bytes]) -> None:
+        producer = self._reach(KafkaProducer, acks="all")
+        try:
+            sent = [producer.send(topic, None, key, partition=partition) for key in keys]
+            for one in sent:
+                one.get(timeout=SILENCE_SECONDS)
+        except KafkaError as error:
+            raise not_written(topic, partition, type(error).__name__) from None
+        finally:
+            producer.close(timeout=0)
 
     def writer(self, owner: str | None = None) -> Writer:
         return KafkaPythonWriter(

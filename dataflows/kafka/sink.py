@@ -63,8 +63,8 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
     A topic that other pipelines write to as well is `shared`: part i is then found in partition i
     modulo the topic's partitions, among the records that are its own.
 
-    `wait` returns when everything else that an epoch keeps is durable. bytewax asks sinks last, and
-    counts an epoch once they have answered.
+    `wait` returns when everything else that an epoch keeps is durable, and raises where another
+    process has taken over. bytewax asks sinks last, and counts an epoch once they have answered.
     """
 
     client: Client

@@ -5,7 +5,7 @@ The resume state of a part is the offset after the last batch it emitted.
 
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -100,7 +100,7 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
 
     `begin` holds the offsets to start from without a snapshot: their first ones when the pipeline
     was created. `positions` holds the next offset of each partition, and `waiting` the partitions
-    that had records to read at the start.
+    that had records to read at the start. `require_held` raises if another process has taken over.
     """
 
     topic: str
@@ -109,6 +109,7 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
     max_batch: int
     stop: StopFlag
     metrics: Metrics
+    require_held: Callable[[], None] = field(default=lambda: None, init=False)
     positions: dict[int, int] = field(default_factory=dict, init=False)
     waiting: set[int] = field(default_factory=set, init=False)
 
@@ -173,7 +174,11 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
         return self.source.shared.pause_of(self.partition, found=self._found)
 
     def snapshot(self) -> int:
-        """Return the offset of the next record to emit."""
+        """Return the offset of the next record to emit, if nobody else goes on with the state.
+
+        Sinks ask too, later in an epoch, but only where something was written.
+        """
+        self.source.require_held()
         self.source.metrics.put(SNAPSHOT_AGE, time.monotonic(), self.source.topic, self.partition)
         following = self.source.shared.next_offset(self.partition)
         if following is not None:

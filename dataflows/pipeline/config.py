@@ -202,6 +202,8 @@ class StateSection(Section):
 
     directory: str
     """The directory of the state; relative to the pipeline file."""
+    control: TopicName | None = None
+    """The compacted topic of claims of the state; without it the ledger, or NAME.control."""
     every: Annotated[timedelta, BeforeValidator(between("50ms", "60m")), AS_JSON] = timedelta(
         seconds=1
     )

@@ -24,9 +24,9 @@ from bytewax.recovery import (
 )
 from bytewax.run import cli_main
 
-from fugu.dataflows.base.errors import ConfigurationError, FuguError, unexpected
+from fugu.dataflows.base.errors import ConfigurationError, FuguError, ShutOut, unexpected
 from fugu.dataflows.base.native_stderr import native_stderr_hidden
-from fugu.dataflows.flows.plan import Plan, Shard
+from fugu.dataflows.flows.plan import Plan, Shard, require_held_now
 from fugu.dataflows.flows.preparation import prepared
 from fugu.dataflows.flows.sections import aggregate_of, end_of
 from fugu.dataflows.kafka.source import StopFlag
@@ -96,9 +96,11 @@ def _run(
             stop.request()
         for plan in plans:
             plan.directory.note_start(finishing=plan.finishing)
-        _in_threads(
-            [partial(_run_shard, file, plan, one) for plan, one in zip(plans, built, strict=True)]
-        )
+        try:
+            _in_threads([partial(_run_shard, file, *one) for one in zip(plans, built, strict=True)])
+        except ShutOut:
+            require_held_now(plans)
+            raise
     for plan in plans:
         plan.directory.unlock()
     log.info("pipeline %s: stopped, state is written", pipeline.name)

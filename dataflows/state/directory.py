@@ -3,6 +3,7 @@
 STATE/shard-0000/fingerprint.json   what the state belongs to
 STATE/shard-0000/recovery/          bytewax's store: offsets, and pointers into the row logs
 STATE/shard-0000/rows/              beliefs and ledgers, one row log per partition
+STATE/shard-0000/lease.json         which claims of the state are its own
 STATE/shard-0000/stopped.json       where each partition stood at the last graceful stop
 STATE/shard-0000/finishing          there while streams are being finished
 STATE/lock                          of the supervisor, where there is one

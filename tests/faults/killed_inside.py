@@ -18,6 +18,7 @@ from typing import Any
 
 from fugu.dataflows.commands.cli.fugu import main
 from fugu.dataflows.kafka.sink import KafkaSinkPart
+from fugu.dataflows.publishing.lease import Leases
 from fugu.dataflows.stages.coverage import Coverage
 from fugu.dataflows.stages.log_entries import PoliciesCovered
 from fugu.dataflows.stages.merging import Merging
@@ -106,6 +107,10 @@ POINTS = {
     "a mark read": Point(Coverage, "cover", _after),
     "policies told, no figure": Point(Merging, "bring_to", _after),
     "a shard not yet rotated": Point(StateDirectory, "replace", _before),
+    "a claim noted": Point(Leases, "_append", _before),
+    "a claim appended": Point(Leases, "_append", _after),
+    "a claim counts": Point(Leases, "_withdraw_all_others", _before),
+    "older claims withdrawn": Point(Leases, "_withdraw_all_others", _after),
     "renamed": Point(Path, "rename", _after),
 }
 

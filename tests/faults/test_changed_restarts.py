@@ -20,6 +20,7 @@ from tests.kafka.pipelines import (
     OTHER_SECRET,
     SECRET,
     Document,
+    fugu,
     refusal,
     running,
     write_pipeline,
@@ -63,6 +64,7 @@ class Killed:
         change(document)
         path = write_pipeline(directory, document, model)
         if forge_fingerprint:
+            fugu("state", "claim", path)
             forge(path, secret)
         before = self.ends()
         said = refusal(path, secret=secret)
@@ -88,6 +90,7 @@ def killed(
     produce(bootstrap, source, placed[:UNTIL_KILLED])
     document = document_with_topics(bootstrap, topics, source, partitions=2)
     document["state"]["every"] = "60m"
+    document["state"]["control"] = topics("control", configs={"cleanup.policy": "compact"})
     document["source"]["max_batch"] = 100
     directory = tmp_path_factory.mktemp("killed") / "pipeline"
     killed = Killed(bootstrap, directory, document)
@@ -184,6 +187,7 @@ def test_nothing_of_this_keeps_the_right_pipeline_from_going_on(
 ) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(killed.directory, copy)
+    fugu("state", "claim", copy / "pipeline.yaml")
     with running(copy / "pipeline.yaml") as process:
         process.wait_until(lambda: sum(killed.ends()) >= RECORDS)
         assert process.stop() == 0, process.stderr

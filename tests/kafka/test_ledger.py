@@ -99,15 +99,15 @@ def test_a_ledger_says_what_was_promised_and_which_streams_are_nearest_to_their_
     assert "exhausted" in fugu("ledger", path)
 
 
-def test_a_restart_adds_nothing_to_the_ledger(
+def test_a_restart_adds_nothing_to_the_ledger_but_its_claim_of_the_state(
     bootstrap: str, source: str, ledger: str, tmp_path: Path
 ) -> None:
     document = pipeline(bootstrap, source, ledger, "again")
     path = write_pipeline(tmp_path, document, MEMORYLESS)
     run(bootstrap, path, document)
-    before = read_topic(bootstrap, ledger)
+    before = without_claims(bootstrap, ledger)
     run(bootstrap, path, document)
-    assert read_topic(bootstrap, ledger) == before
+    assert without_claims(bootstrap, ledger) == before
 
 
 def test_pipelines_over_one_source_add_up_and_a_declared_budget_is_kept(
@@ -179,6 +179,12 @@ def test_a_later_version_s_entry_is_not_passed_over(
     produce(bootstrap, ledger, [Placed(0, Record(key, orjson.dumps(later), timestamp=NOW))])
     assert "cannot read what is promised of late over" in refusal(path)
     assert shown(path)["unreadable"][0]["pipeline"] == "late"
+
+
+def without_claims(bootstrap: str, ledger: str) -> list[Record]:
+    """Everything that a ledger was told about promises and streams."""
+    records = [record for part in read_topic(bootstrap, ledger).values() for record in part]
+    return [one for one in records if not (one.key or b"").startswith(b'["lease"')]
 
 
 def entries(bootstrap: str, ledger: str) -> list[dict[str, Any]]:

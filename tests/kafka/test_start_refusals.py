@@ -20,7 +20,7 @@ from tests.kafka.established import (
     records,
     wait_until_published,
 )
-from tests.kafka.pipelines import PATIENCE_SECONDS, refusal, running
+from tests.kafka.pipelines import PATIENCE_SECONDS, fugu, refusal, running
 from tests.kafka.records import partitions_of, produce
 from tests.kafka.topics import TopicFactory
 
@@ -37,8 +37,10 @@ def original(
 
 @pytest.fixture
 def pipeline(original: Established, tmp_path: Path) -> Established:
-    """A copy that may be damaged; its topics may not."""
-    return original.copied_to(tmp_path / "pipeline")
+    """A copy that may be damaged; its topics may not. It goes on, whatever copies were before."""
+    copy = original.copied_to(tmp_path / "pipeline")
+    fugu("state", "claim", copy.write())
+    return copy
 
 
 def _remove(name: str) -> Callable[[Path], None]:

@@ -39,6 +39,7 @@ from fugu.dataflows.commands.leakage import leakage
 from fugu.dataflows.commands.ledger import ledger
 from fugu.dataflows.commands.peek import peek
 from fugu.dataflows.commands.schema import schema
+from fugu.dataflows.commands.state_claim import claim
 from fugu.dataflows.commands.state_continue import continue_
 from fugu.dataflows.commands.state_repartition import repartition
 from fugu.dataflows.commands.state_upgrade import upgrade
@@ -194,6 +195,7 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
             "upgrade": upgrade,
             "continue": continue_,
             "repartition": repartition,
+            "claim": claim,
         },
     ),
     "model": (

@@ -1,6 +1,6 @@
 """Talk to Kafka through librdkafka, called from compiled code: the fast client."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from confluent_kafka import __version__ as library_version
 
@@ -49,6 +49,9 @@ class NativeClient(Client):
     def reader(self, topic: str, *, headers: bool = False, committed: bool = True) -> NativeReader:
         settings = {**self._settings, **READING, **({} if committed else UNCOMMITTED)}
         return NativeReader(topic, settings, self._troubles, headers=headers)
+
+    def delete_keys(self, topic: str, partition: int, keys: Sequence[bytes]) -> None:
+        self._administrator.delete_keys(topic, partition, keys)
 
     def writer(self, owner: str | None = None) -> NativeWriter:
         settings = {**self._settings, **WRITING, "batch.size": self._largest_batch}

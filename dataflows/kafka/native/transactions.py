@@ -6,7 +6,7 @@ from typing import NamedTuple
 from confluent_kafka import KafkaError
 
 from fugu.dataflows.base.batches import Outgoing
-from fugu.dataflows.base.errors import DeliveryFailed
+from fugu.dataflows.base.errors import DeliveryFailed, ShutOut
 from fugu.dataflows.kafka.client import Writer
 from fugu.dataflows.kafka.failures import Silence, not_acknowledged
 from fugu.dataflows.kafka.native.library import library, name_of
@@ -105,7 +105,7 @@ class NativeTransactionalWriter(NativeWriter):
             reason = self._problem("commit_transaction", _STEP_MILLISECONDS)
             error = error if reason is None else reason.error
         if error in _SHUT_OUT:
-            return DeliveryFailed(
+            return ShutOut(
                 f"another process has taken over transactional id {self._identity} "
                 f"({name_of(error)}): the same pipeline runs elsewhere. Nothing that was not yet "
                 "committed counts; let one of the two run."

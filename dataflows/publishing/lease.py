@@ -1,0 +1,167 @@
+"""Let one directory alone go on with a state, whatever copies of it there are.
+
+Every start claims its units, and a claim counts only behind the one that the directory holds. So a
+copy that is older than the last start of another one is refused, and one that runs while another
+one claims stops at the end of its epoch. No clock decides anything, and nothing expires.
+"""
+
+import logging
+import secrets
+import socket
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Lock
+
+from fugu.dataflows.base.batches import Outgoing
+from fugu.dataflows.base.errors import StartRefused, TakenOver
+from fugu.dataflows.kafka.client import Client, Reader, Topic
+from fugu.dataflows.publishing.claims import Claim, Claims, claim_key, read_claims
+from fugu.dataflows.state.directory import StateDirectory
+from fugu.dataflows.state.lease_file import LeaseFile
+
+log = logging.getLogger(__name__)
+
+_AT_ONCE = 1_000
+
+
+class Leases:
+    """Hold the leases of one process over units of a pipeline.
+
+    A unit is a state directory of what goes into one sink: `shard-0000/IDENTITY`.
+    """
+
+    def __init__(self, client: Client, topic: Topic, pipeline: str) -> None:
+        self._client, self._topic, self._pipeline = client, topic.name, pipeline
+        self._claims: dict[str, Claims] = {}
+        self._held: dict[str, str] = {}
+        self._reader: Reader | None = None
+        self._next = 0
+        self._one_at_a_time = Lock()
+
+    def take(self, units: Mapping[str, Path], *, over_any: bool = False) -> None:
+        """Claim units for the directories that this process has locked.
+
+        Raises `StartRefused` if another copy of a state was claimed since, unless it is to be taken
+        over. After a crash in here, all of it can be repeated.
+        """
+        self._catch_up()
+        waiting = dict(units)
+        while waiting:
+            tokens = {}
+            for unit, directory in waiting.items():
+                if not over_any:
+                    self._require_own(unit, directory)
+                tokens[unit] = token = secrets.token_hex(16)
+                own = LeaseFile.read(directory)
+                LeaseFile(own.held, (*own.claiming, token)).write(directory)
+            self._append(tokens)
+            self._catch_up()
+            for unit, token in tokens.items():
+                holder = self._holder(unit)
+                if holder is not None and holder.token == token:
+                    LeaseFile(held=token).write(waiting.pop(unit))
+                    self._held[unit] = token
+        self._withdraw_all_others(units)
+
+    def require_held(self, unit: str, *, now: bool = False) -> None:
+        """Raise `TakenOver` if another process has claimed the unit.
+
+        Without `now`, only what has arrived is looked at, and nothing is waited for.
+        """
+        with self._one_at_a_time:
+            if now:
+                self._catch_up()
+            else:
+                assert self._reader is not None
+                for batch in self._reader.poll(_AT_ONCE):
+                    read_claims(batch, self._pipeline, self._claims)
+        holder = self._holder(unit)
+        if holder is not None and holder.token != self._held[unit]:
+            raise TakenOver(
+                f"another process ({holder.host}) has taken over pipeline {self._pipeline}, "
+                f"{_in_words(unit)}; this one stops before its state advances"
+            )
+
+    def close(self) -> None:
+        """Release connections; the leases stay."""
+        if self._reader is not None:
+            self._reader.close()
+
+    def _holder(self, unit: str) -> Claim | None:
+        return self._claims.setdefault(unit, Claims()).holder
+
+    def _require_own(self, unit: str, directory: Path) -> None:
+        holder, own = self._holder(unit), LeaseFile.read(directory)
+        if holder is None and own.held:
+            log.warning(
+                "topic %s holds no claim of pipeline %s, %s, although there was one: the topic is "
+                "a new one; copies of this state that were made before are not noticed",
+                self._topic,
+                self._pipeline,
+                _in_words(unit),
+            )
+        if holder is not None and holder.token not in own.tokens:
+            raise StartRefused(
+                f"pipeline {self._pipeline}, {_in_words(unit)}, was taken over on {holder.host} at "
+                f"{holder.at} with another copy of this state. If that one is gone for good, and "
+                "this directory is what is to go on: fugu state claim PIPELINE"
+            )
+
+    def _append(self, tokens: Mapping[str, str]) -> None:
+        host = socket.gethostname()
+        claims = [self._claims[unit].next(token, host) for unit, token in tokens.items()]
+        keys = [claim_key(self._pipeline, unit, token) for unit, token in tokens.items()]
+        self._write(keys, [claim.value() for claim in claims])
+
+    def _withdraw_all_others(self, units: Mapping[str, Path]) -> None:
+        """Let compaction remove what does not count any more."""
+        keys = [
+            claim_key(self._pipeline, unit, token)
+            for unit in units
+            for token in self._claims[unit].known - {self._held[unit]}
+        ]
+        if keys:
+            self._client.delete_keys(self._topic, 0, keys)
+
+    def _write(self, keys: list[bytes], values: list[bytes]) -> None:
+        writer = self._client.writer()
+        try:
+            writer.write(
+                self._topic,
+                Outgoing(
+                    partition=0,
+                    keys=keys,
+                    values=values,
+                    headers=[[] for _ in keys],
+                    timestamps=[time.time_ns() // 1_000_000] * len(keys),
+                ),
+            )
+            writer.flush()
+        finally:
+            writer.close()
+
+    def _catch_up(self) -> None:
+        """Read to the end of now; what follows is read by polls.
+
+        Claims stand outside transactions, so those of others in the ledger hide nothing.
+        """
+        if self._reader is None:
+            self._reader = self._client.reader(self._topic, committed=False)
+        bounds = self._reader.bounds([0])[0]
+        first = max(self._next, bounds.start)
+        for batch in self._reader.read_range(0, first, bounds.end):
+            read_claims(batch, self._pipeline, self._claims)
+        self._next = bounds.end
+        self._reader.assign({0: bounds.end})
+
+
+def unit_of(directory: StateDirectory, sink_identity: str) -> str:
+    """Return the name of what a directory holds for a sink; a topic made anew is another sink."""
+    return f"{directory.path.name}/{sink_identity}"
+
+
+def _in_words(unit: str) -> str:
+    """Name a unit as people do."""
+    name, _, _ = unit.partition("/")
+    return f"shard {int(name[6:])}" if name.startswith("shard-") else f"its {name}"
