@@ -62,7 +62,7 @@ def test_a_pooled_model_continues_the_budgets_and_what_readers_know(
     assert "was not written by" in refused("state", "continue", new, "--after", other)
 
     following: list[str | Path] = ["state", "continue", new, "--after", old]
-    killed_inside("renamed", 2, *following)
+    killed_inside("renamed", 3, *following)
     assert "but there is no state for them" in refusal(new)
     fugu(*following)
     fugu(*following)

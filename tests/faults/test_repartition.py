@@ -125,7 +125,7 @@ def test_an_extended_topic_keeps_every_budget_wherever_the_command_is_killed(
     move: list[str | Path] = ["state", "repartition", pipeline]
     killed_inside("renamed", 2, *move)
     run_until(bootstrap, pipeline, document, so_far, 2 * len(elsewhere))
-    killed_inside("renamed", 3, *move)
+    killed_inside("renamed", 5, *move)
     for _ in range(3):
         assert "Run fugu state repartition once more" in refusal(pipeline)
         assert "Run fugu state repartition once more" in refused("state", "show", pipeline)
