@@ -81,9 +81,11 @@ def test_where_no_restart_helps_all_stop_and_the_reason_is_shown(
     document = document_with_topics(bootstrap, topics, source) | {"logs": "json"}
     document["state"]["shards"] = 2
     pipeline = write_pipeline(tmp_path, document)
+    states = [tmp_path / "state" / f"shard-{n:04d}" / "fingerprint.json" for n in range(2)]
     with running(pipeline, "--processes", "2") as process:
+        process.wait_until(lambda: all(state.exists() for state in states))
         assert process.stop() == 0, process.stderr
-    (tmp_path / "state" / "shard-0001" / "fingerprint.json").write_text("{")
+    states[1].write_text("{")
     with running(pipeline, "--processes", "2") as process:
         assert process.exit_code() == NO_RESTART_HELPS, process.stderr
     lines = [orjson.loads(line) for line in process.stderr.splitlines()]
