@@ -132,7 +132,8 @@ def _stopped(file: PipelineFile, root: Path) -> Iterator[_State]:
             locks.callback(directory.unlock)
         stored = [directory.stored() for directory in directories]
         fingerprints = [one for one in stored if one is not None]
-        if not fingerprints or len(fingerprints) < fingerprints[0].shards:
+        shards = [one.shard for one in fingerprints]
+        if not fingerprints or shards != list(range(fingerprints[0].shards)):
             raise ConfigurationError(
                 f"the state in {root} is not whole: a shard has not run yet, or is missing. Start "
                 "the pipeline with all shards and stop it, or restore the state directory"

@@ -19,6 +19,8 @@ import orjson
 
 from fugu.dataflows.state.directory import EXCHANGE, StateDirectory
 
+_NEXT = ".next"
+
 
 class Exchange:
     """Exchange directories inside a state directory."""
@@ -40,8 +42,11 @@ class Exchange:
         return StateDirectory(following)
 
     def decide(self, old: Iterable[Path], new: Iterable[Path]) -> None:
-        """Make the new directories count instead of the old ones."""
+        """Make the new directories count instead of the old ones; no other one is put in place."""
         names = {"old": [path.name for path in old], "new": [path.name for path in new]}
+        for following in self.root.glob(f"*{_NEXT}"):
+            if following.name.removesuffix(_NEXT) not in names["new"]:
+                rmtree(following)
         unfinished = self._mark.with_suffix(".new")
         with unfinished.open("wb") as file:
             file.write(orjson.dumps(names))
@@ -56,9 +61,10 @@ class Exchange:
         for name in sorted({*names["old"], *names["new"]}):
             path = self.root / name
             following = _following(path)
-            if following.exists() or name not in names["new"]:
+            if name not in names["new"]:
                 _put_aside(path)
-            if following.exists():
+            elif following.exists():
+                _put_aside(path)
                 following.rename(path)
         _sync(self.root)
         self._mark.unlink()
@@ -81,7 +87,7 @@ def _put_aside(path: Path) -> None:
 
 
 def _following(path: Path) -> Path:
-    return path.with_name(f"{path.name}.next")
+    return path.with_name(f"{path.name}{_NEXT}")
 
 
 def _sync(directory: Path) -> None:

@@ -48,10 +48,10 @@ class SpentRows:
         return self.united(SpentRows(columns, _digests(keys)))
 
     def united(self, others: "SpentRows") -> "SpentRows":
-        """Return these rows and others, whose digests may be in any order."""
+        """Return these rows and others, whose digests may be in any order, each digest once."""
         digests = np.concatenate([self.digests, others.digests])
-        order = np.argsort(digests, kind="stable")
-        return SpentRows(taken(joined([self.columns, others.columns]), order), digests[order])
+        digests, first = np.unique(digests, return_index=True)
+        return SpentRows(taken(joined([self.columns, others.columns]), first), digests)
 
     @classmethod
     def from_bytes(cls, columns: State, digests: bytes) -> "SpentRows":

@@ -85,3 +85,17 @@ def test_what_a_refused_start_made_in_the_place_of_a_directory_is_no_state(tmp_p
     (old / "lock").touch()
     one.finish()
     assert not StateDirectory(old).is_empty
+
+
+def test_what_an_earlier_attempt_left_beside_is_never_put_in_place(tmp_path: Path) -> None:
+    """It was begun with more shards, and killed: its rows are older than the state."""
+    old = begun(tmp_path, ["shard-0000", "shard-0001"], 4)
+    one = Exchange(tmp_path)
+    for path in (*old, tmp_path / "shard-0002"):
+        one.new(path).create(FINGERPRINT)
+    for path in old:
+        one.new(path).create(FINGERPRINT)
+    one.decide(old, old)
+    one.finish()
+    assert not (tmp_path / "shard-0002").exists()
+    assert not list(tmp_path.glob("*.next"))

@@ -60,6 +60,15 @@ def test_streams_without_a_key_are_spent_wherever_they_come() -> None:
         assert not one.unknown([b"gone"])
 
 
+def test_spent_streams_are_kept_once_however_often_rows_move() -> None:
+    spent = table({b"gone": 3, b"too": 3, b"here": 1})
+    spent.take_everything()
+    tables = [spent]
+    for _ in range(3):
+        tables = moved_rows(tables, by_length, 3, empty)
+        assert [one.compacted for one in tables] == [2, 2, 2]
+
+
 def test_two_rows_of_one_key_are_refused() -> None:
     with pytest.raises(StartRefused, match="a key has rows in two partitions"):
         moved_rows([table({b"a": 1}), table({b"a": 2})], by_length, 3, empty)
