@@ -120,16 +120,16 @@ class Preparation:
             log.warning("%s", remark)
         self.client = client_of(file.connection(), self.pipeline.source.generation)
         self._settle_partitioner()
+        self.begun = partitions_begun(self.file)
+        source = self.client.topic(self.pipeline.source.topic)
+        if source and (added := added_partitions(self.file, source, self.begun)):
+            log.warning("%s", added)
         name, kind, version = self.pipeline.name, self.pipeline.operator.kind, self.pipeline.version
         law = self.mechanism.law_digest()
         self.scope = DrawScope(keys.noise, name, kind, version, law, keys.epoch)
         self.ledger = find_ledger(self.client, self.pipeline)
         control = find_control(self.client, self.pipeline, self.ledger)
         self.leases = None if control is None else Leases(self.client, control, name)
-        self.begun = partitions_begun(self.file)
-        source = self.client.topic(self.pipeline.source.topic)
-        if source and (added := added_partitions(self.file, source, self.begun)):
-            log.warning("%s", added)
 
     def _settle_partitioner(self) -> None:
         self.file, why = with_partitioner(self.file, self.client)
