@@ -132,7 +132,7 @@ def test_the_demo_runs(installed: Installed) -> None:
 def test_a_pipeline_file_is_checked_and_explained(
     installed: Installed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FUGU_SECRET", 64 * "0")
+    monkeypatch.setenv("FUGU_SECRET", 32 * "ab")
     demo = CHECKOUT / "dataflows" / "offline" / "demo"
     for name in ("heart-zones.yaml", "heart-zones.model.json"):
         shutil.copy(demo / name, installed.folder)
