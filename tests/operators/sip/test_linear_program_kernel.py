@@ -101,7 +101,7 @@ def test_without_scipy_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(linear_program_kernel, "version", missing)
-    with pytest.raises(ValueError, match="^kernel: .* pip install scipy"):
+    with pytest.raises(ValueError, match=r"^kernel: .* pip install scipy"):
         ConditionalRandomizedResponse(MODEL, 1.0, kernel="linear_program")
     assert ConditionalRandomizedResponse(MODEL, 1.0, Ordered()).law_digest()
 

@@ -49,7 +49,7 @@ def test_where_scipy_is_missing_it_says_what_to_install(monkeypatch: pytest.Monk
         return imported(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ValueError, match="^kind: unicorn_plan needs SciPy; pip install scipy"):
+    with pytest.raises(ValueError, match=r"^kind: unicorn_plan needs SciPy; pip install scipy"):
         require_solver()
 
 
