@@ -9,7 +9,6 @@ STATE/shard-0000.before-0   the old one, which holds original keys
 STATE/exchange.json         there from the moment that the new ones count until all are exchanged
 """
 
-import os
 from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
@@ -18,6 +17,7 @@ from shutil import rmtree
 import orjson
 
 from fugu.dataflows.state.directory import EXCHANGE, StateDirectory
+from fugu.dataflows.state.durable_file import replace_durably, sync_folder
 
 _NEXT = ".next"
 
@@ -47,13 +47,7 @@ class Exchange:
         for following in self.root.glob(f"*{_NEXT}"):
             if following.name.removesuffix(_NEXT) not in names["new"]:
                 rmtree(following)
-        unfinished = self._mark.with_suffix(".new")
-        with unfinished.open("wb") as file:
-            file.write(orjson.dumps(names))
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.rename(self._mark)
-        _sync(self.root)
+        replace_durably(self._mark, orjson.dumps(names))
 
     def finish(self) -> None:
         """Put every new directory in its place and every old one aside."""
@@ -66,9 +60,9 @@ class Exchange:
             elif following.exists():
                 _put_aside(path)
                 following.rename(path)
-        _sync(self.root)
+        sync_folder(self.root)
         self._mark.unlink()
-        _sync(self.root)
+        sync_folder(self.root)
 
     @property
     def _mark(self) -> Path:
@@ -88,11 +82,3 @@ def _put_aside(path: Path) -> None:
 
 def _following(path: Path) -> Path:
     return path.with_name(f"{path.name}{_NEXT}")
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -4,13 +4,13 @@ Whoever has the file has the state. So it moves with the directory, and a copy h
 the original, or another copy, is started.
 """
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 
 from fugu.dataflows.base.errors import FuguError, StartRefused
+from fugu.dataflows.state.durable_file import replace_durably
 
 _FILE = "lease.json"
 _FORMAT = 1
@@ -33,14 +33,7 @@ class LeaseFile:
         path = directory / _FILE
         content = {"format": _FORMAT, "held": self.held, "claiming": self.claiming}
         try:
-            unfinished = path.with_suffix(".new")
-            descriptor = os.open(unfinished, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(orjson.dumps(content))
-                file.flush()
-                os.fsync(file.fileno())
-            unfinished.rename(path)
-            _sync(directory)
+            replace_durably(path, orjson.dumps(content))
         except OSError as error:
             raise FuguError(
                 f"{path} cannot be written ({error.strerror}). Make room or repair the disk, and "
@@ -61,11 +54,3 @@ class LeaseFile:
                 f"{path} is damaged. If no other copy of this state runs, delete the file and run "
                 "fugu state claim PIPELINE."
             ) from None
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

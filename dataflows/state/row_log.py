@@ -24,6 +24,7 @@ from typing import Generic, Protocol, TypeVar
 import orjson
 
 from fugu.dataflows.base.errors import FuguError, StartRefused
+from fugu.dataflows.state.durable_file import sync_folder
 from fugu.dataflows.state.former_rows import FormerRows, wrote
 from fugu.dataflows.state.row_table import RowTable
 from fugu.dataflows.state.writes_beside import Write, at_once
@@ -139,7 +140,7 @@ class BlockLog(Generic[Table]):
             file.flush()
             os.fsync(file.fileno())
         if is_first:
-            _sync_directory(self.directory)
+            sync_folder(self.directory)
 
     def _delete_old_generations(self) -> None:
         if self._pointers_since_switch < _KEPT_POINTERS:
@@ -222,11 +223,3 @@ def log_files(directory: Path, partition: int, of: str = _ROWS) -> list[Path]:
 def generation_of(path: Path) -> int:
     """Return the generation that a log file's name says."""
     return int(path.name.split(".")[1])
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
