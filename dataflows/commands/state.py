@@ -176,13 +176,16 @@ def require_graceful_stop(directory: StateDirectory) -> dict[str, int]:
     return positions
 
 
-def newest_table(
-    file: PipelineFile, mechanism: Mechanism, stored: Fingerprint, partition: int, log: Path
-) -> RowTable:
-    """Return the rows that a log holds, as its last complete block left them."""
-    columns = columns_of(file.pipeline, mechanism)
-    former = former_rows(file.pipeline, mechanism, stored, partition)
-    return read_rows(blocks(log), columns, exhaustible(mechanism), former)
+def newest_tables(
+    file: PipelineFile, mechanism: Mechanism, directory: StateDirectory, stored: Fingerprint
+) -> Iterator[tuple[int, RowTable]]:
+    """Yield the rows of every partition that has a log, as its last complete block left them."""
+    columns, ends = columns_of(file.pipeline, mechanism), exhaustible(mechanism)
+    for partition in stored.own_partitions:
+        if logs := log_files(directory.rows, partition):
+            newest = blocks(max(logs, key=generation_of))
+            former = former_rows(file.pipeline, mechanism, stored, partition)
+            yield partition, read_rows(newest, columns, ends, former)
 
 
 def _read(file: PipelineFile, directory: StateDirectory) -> list[Partition]:
@@ -191,11 +194,8 @@ def _read(file: PipelineFile, directory: StateDirectory) -> list[Partition]:
         return []
     mechanism = configure(file).mechanism
     found = []
-    for partition in stored.own_partitions:
+    for partition, table in newest_tables(file, mechanism, directory, stored):
         logs = log_files(directory.rows, partition)
-        if not logs:
-            continue
-        table = newest_table(file, mechanism, stored, partition, max(logs, key=generation_of))
         spent = table.column("spent") if "spent" in table.columns else None
         found.append(
             Partition(

@@ -18,7 +18,7 @@ from rich.console import Console
 from fugu.dataflows.base.errors import NEW_PIPELINE, ConfigurationError, StartRefused
 from fugu.dataflows.commands.arguments import PipelineArgument, pipeline_option
 from fugu.dataflows.commands.published import Streams, published_symbols
-from fugu.dataflows.commands.state import newest_table, require_graceful_stop, stopped
+from fugu.dataflows.commands.state import newest_tables, require_graceful_stop, stopped
 from fugu.dataflows.flows.first_start import own_begin
 from fugu.dataflows.flows.found_partitioner import as_begun
 from fugu.dataflows.flows.state_directories import shard_directories
@@ -35,7 +35,7 @@ from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.lease_file import LeaseFile
-from fugu.dataflows.state.row_log import RowLog, generation_of, log_files
+from fugu.dataflows.state.row_log import RowLog
 from fugu.operators.budget import Budgeted, without_budget
 from fugu.operators.budget_units import units_of
 from fugu.operators.mechanism import Integers, Mechanism, State
@@ -203,14 +203,9 @@ def _write(
     beside.create(_fingerprint(stored, stopped_at, change, client))
     ends = exhaustible(change.becomes)
     start = columns_of(change.after.pipeline, change.becomes)
-    for partition in stored.own_partitions:
-        logs = log_files(directory.rows, partition)
-        if logs:
-            before = newest_table(
-                change.before, change.was, stored, partition, max(logs, key=generation_of)
-            )
-            told = change.told_by(streams[partition])
-            RowLog(beside.rows, partition, start, ends).found(before.converted(start, ends, told))
+    for partition, before in newest_tables(change.before, change.was, directory, stored):
+        told = change.told_by(streams[partition])
+        RowLog(beside.rows, partition, start, ends).found(before.converted(start, ends, told))
     beside.note_stop({int(partition): offset for partition, offset in stopped_at.items()})
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from rich.console import Console
 
 from fugu.dataflows.base.errors import ConfigurationError, KafkaUnavailable, StartRefused
 from fugu.dataflows.commands.arguments import PipelineArgument
-from fugu.dataflows.commands.state import newest_table, require_graceful_stop
+from fugu.dataflows.commands.state import newest_tables, require_graceful_stop
 from fugu.dataflows.flows.first_start import own_begin
 from fugu.dataflows.flows.found_partitioner import as_begun, stored_partitioner
 from fugu.dataflows.flows.state_directories import root_directory, shard_directories
@@ -35,7 +36,7 @@ from fugu.dataflows.state.exchange import Exchange
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.lease_file import LeaseFile
 from fugu.dataflows.state.moved_rows import moved_rows
-from fugu.dataflows.state.row_log import RowLog, generation_of, log_files
+from fugu.dataflows.state.row_log import RowLog
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Integers, Mechanism
 
@@ -233,13 +234,9 @@ def _homes(layout: _Layout, keys: Sequence[bytes]) -> Integers:
 
 
 def _tables(file: PipelineFile, mechanism: Mechanism, state: _State) -> dict[int, RowTable]:
-    tables = {}
-    for directory, stored in zip(state.directories, state.fingerprints, strict=True):
-        for partition in stored.own_partitions:
-            if logs := log_files(directory.rows, partition):
-                newest = max(logs, key=generation_of)
-                tables[partition] = newest_table(file, mechanism, stored, partition, newest)
-    return tables
+    shards = zip(state.directories, state.fingerprints, strict=True)
+    tables = (newest_tables(file, mechanism, directory, stored) for directory, stored in shards)
+    return dict(chain.from_iterable(tables))
 
 
 def _begin(

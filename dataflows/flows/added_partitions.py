@@ -6,15 +6,15 @@ not read: nobody gets a second budget. `fugu state repartition` moves the rows a
 """
 
 from fugu.dataflows.base.errors import StartRefused
-from fugu.dataflows.flows.state_directories import shard_directories
+from fugu.dataflows.flows.state_directories import stored_fingerprint
 from fugu.dataflows.kafka.client import Topic
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 
 def partitions_begun(file: PipelineFile) -> int | None:
     """Return how many partitions the source had when the pipeline began; None before that."""
-    stored = (directory.stored() for directory in shard_directories(file))
-    return next((one.partitions for one in stored if one is not None), None)
+    stored = stored_fingerprint(file)
+    return None if stored is None else stored.partitions
 
 
 def added_partitions(file: PipelineFile, source: Topic, begun: int | None) -> str | None:

@@ -7,20 +7,18 @@ What is found when a pipeline begins holds from then on; `fugu state repartition
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 
 from fugu.dataflows.base.errors import StartRefused
-from fugu.dataflows.flows.state_directories import shard_directories
+from fugu.dataflows.flows.state_directories import stored_fingerprint
 from fugu.dataflows.kafka.client import Client, Topic
-from fugu.dataflows.kafka.partitioner import Partitioner, partitions_of
+from fugu.dataflows.kafka.partitioner import Hash, Partitioner, partitions_of
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.topics import bounds_of
 from fugu.dataflows.state.fingerprint import Fingerprint
-
-Hash = Literal["murmur2", "crc32"]
 
 _LOOKED_AT = 500
 """Count the newest records of each partition whose keys are compared."""
@@ -85,12 +83,13 @@ def sampled_keys(client: Client, source: Topic) -> KeySample:
     return KeySample(source.name, source.partitions, keys, follow)
 
 
-def with_partitioner(file: PipelineFile, client: Client) -> tuple[PipelineFile, str | None]:
+def with_partitioner(
+    file: PipelineFile, client: Client, source: Topic | None
+) -> tuple[PipelineFile, str | None]:
     """Return the file with a partitioner in the place of `auto`, and why it is that one."""
     known = as_begun(file)
     if known.pipeline.source.partitioner != "auto":
         return known, None
-    source = client.topic(file.pipeline.source.topic)
     if source is None:
         return _replacing(file, "murmur2"), None
     found, why = sampled_keys(client, source).choice
@@ -101,8 +100,7 @@ def as_begun(file: PipelineFile) -> PipelineFile:
     """Return the file with the partitioner that its state was begun with, if it says `auto`."""
     if file.pipeline.source.partitioner != "auto":
         return file
-    stored = (directory.stored() for directory in shard_directories(file))
-    begun = next((one for one in stored if one is not None), None)
+    begun = stored_fingerprint(file)
     found = None if begun is None else stored_partitioner(file, begun)
     return file if found is None else _replacing(file, found)
 

@@ -119,9 +119,9 @@ class Preparation:
         ]:
             log.warning("%s", remark)
         self.client = client_of(file.connection(), self.pipeline.source.generation)
-        self._settle_partitioner()
-        self.begun = partitions_begun(self.file)
         source = self.client.topic(self.pipeline.source.topic)
+        self._settle_partitioner(source)
+        self.begun = partitions_begun(self.file)
         if source and (added := added_partitions(self.file, source, self.begun)):
             log.warning("%s", added)
         name, kind, version = self.pipeline.name, self.pipeline.operator.kind, self.pipeline.version
@@ -131,8 +131,8 @@ class Preparation:
         control = find_control(self.client, self.pipeline, self.ledger)
         self.leases = None if control is None else Leases(self.client, control, name)
 
-    def _settle_partitioner(self) -> None:
-        self.file, why = with_partitioner(self.file, self.client)
+    def _settle_partitioner(self, source: Topic | None) -> None:
+        self.file, why = with_partitioner(self.file, self.client, source)
         self.pipeline = self.file.pipeline
         if why is not None:
             log.info("source.partitioner is %s", why)

@@ -3,6 +3,7 @@
 from fugu.dataflows.flows.sections import aggregate_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.state.directory import StateDirectory
+from fugu.dataflows.state.fingerprint import Fingerprint
 
 
 def root_directory(file: PipelineFile) -> StateDirectory:
@@ -14,6 +15,12 @@ def shard_directories(file: PipelineFile) -> list[StateDirectory]:
     """Return the directories of all shards of a pipeline."""
     shards = range(file.pipeline.state.shards)
     return [_inside(file, f"shard-{shard:04d}") for shard in shards]
+
+
+def stored_fingerprint(file: PipelineFile) -> Fingerprint | None:
+    """Return what the state of the first shard that has one belongs to; None before any begins."""
+    stored = (directory.stored() for directory in shard_directories(file))
+    return next((one for one in stored if one is not None), None)
 
 
 def merge_directory(file: PipelineFile) -> StateDirectory:

@@ -10,14 +10,14 @@ from fugu.operators import compiled
 from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Integers
 
-Partitioner = Literal["murmur2", "crc32", "unchecked"]
+Hash = Literal["murmur2", "crc32"]
+"""Say by what producers choose the partition of a key."""
+Partitioner = Literal[Hash, "unchecked"]
 
 _POSITIVE = 0x7FFFFFFF
 
 
-def partition_of(
-    key: bytes, partitions: int, partitioner: Literal["murmur2", "crc32"] = "murmur2"
-) -> int:
+def partition_of(key: bytes, partitions: int, partitioner: Hash = "murmur2") -> int:
     """Return the partition; murmur2 is the default of Java and kafka-python producers.
 
     kafka-python is imported when a key is hashed: who uses a mechanism alone needs none of it.
@@ -28,9 +28,7 @@ def partition_of(
     return digest % partitions
 
 
-def partitions_of(
-    keys: Sequence[bytes], partitions: int, partitioner: Literal["murmur2", "crc32"]
-) -> Integers:
+def partitions_of(keys: Sequence[bytes], partitions: int, partitioner: Hash) -> Integers:
     """Return the partition of each key."""
     if partitioner == "murmur2" and compiled.available():
         from fugu.dataflows.kafka.compiled_murmur2 import murmur2_of

@@ -25,8 +25,8 @@ def stop_on_signals() -> StopFlag:
 class Starting:
     """End the process at once on SIGTERM and SIGINT, until the pipeline has `begun`.
 
-    Steps may be compiled for half a minute before. Nothing is read, published or written to the
-    state until then, and the state stays as the last stop has left it.
+    Steps may be compiled for half a minute before. Until then no record is read or published, and
+    rows and offsets stay as the last stop has left them; the state may have been claimed.
     """
 
     pipeline: str
