@@ -66,7 +66,7 @@ class Security(Section):
     """Configure TLS and SASL. Without `ca`, the authorities of the system are trusted."""
 
     protocol: Protocol
-    """How a connection is protected, by Kafka's names."""
+    """Say how a connection is protected, by Kafka's names."""
     ca: str | None = None
     """The file (PEM) of the authorities that signed the broker's certificate."""
     certificate: str | None = None
@@ -74,13 +74,13 @@ class Security(Section):
     key: str | None = None
     """The file (PEM) of the key that belongs to `certificate`."""
     key_password: Password | None = None
-    """Where the password of `key` is."""
+    """Say where the password of `key` is."""
     mechanism: Mechanism | None = None
-    """How SASL proves the password."""
+    """Say how SASL proves the password."""
     username: Annotated[str, Field(min_length=1)] | None = None
     """The name of the user for SASL."""
     password: Password | None = None
-    """Where the password of the user is."""
+    """Say where the password of the user is."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -159,15 +159,15 @@ class Kafka(Section):
         AfterValidator(_addresses),
         WithJsonSchema({"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]}),
     ]
-    """Where brokers are: `host:port`, or a list of them."""
+    """Say where brokers are: `host:port`, or a list of them."""
     broker: Literal["apache", "embedded"] = "apache"
-    """Which broker this is: `embedded` is the development broker of `fugu demo`."""
+    """Say which broker this is: `embedded` is the development broker of `fugu demo`."""
     client: Library = "auto"
-    """Which library talks to Kafka; `auto` takes librdkafka where it can be used."""
+    """Say which library talks to Kafka; `auto` takes librdkafka where it can be used."""
     security: Security = Security(protocol="PLAINTEXT")
-    """How connections are protected; without it, they are not."""
+    """Say how connections are protected; without it, they are not."""
     transactions: bool = False
-    """Whether an epoch becomes visible at once, and a second owner is shut out."""
+    """Say whether an epoch becomes visible at once, and a second owner is shut out."""
 
     @model_validator(mode="after")
     def _check_transactions(self) -> Self:

@@ -24,7 +24,7 @@ class AdaptiveCrrOperator(ModelOperator, SymbolOperator):
     decision_epsilon: Annotated[Epsilon, Field(le=50)]
     """The nats that each record pays for the choice between fresh and repeated."""
     distance: Literal["symbol", "steps"] = "symbol"
-    """What good enough means: the true `symbol`, or as few `steps` from it as expected."""
+    """Say what good enough means: the true `symbol`, or as few `steps` from it as expected."""
 
     @property
     def nats_per_release(self) -> float:

@@ -32,13 +32,13 @@ class BatchedCrrOperator(ModelOperator):
 
     kind: Literal["batched_crr"]
     window: Annotated[int, Field(ge=1, le=LARGEST_WINDOW)]
-    """How many records are held back and released together."""
+    """Say how many records are held back and released together."""
     epsilon_per_batch: Annotated[Epsilon, Field(le=50)]
     """The nats that a list costs."""
     distance: Placed = "hamming"
-    """How far apart two symbols are: accuracy is measured by it."""
+    """Say how far apart two symbols are: accuracy is measured by it."""
     kernel: Search = "linear_program"
-    """How the law of a release is searched."""
+    """Say how the law of a release is searched."""
 
     def mechanism(self, files: Files) -> Mechanism:
         model = self.chain(files)

@@ -15,7 +15,7 @@ class BinaryTreeOperator(WEventOperator):
 
     kind: Literal["binary_tree"]
     horizon: int | None = None
-    """How many ticks there will be; required."""
+    """Say how many ticks there will be; required."""
 
     @model_validator(mode="after")
     def _check_horizon(self) -> Self:

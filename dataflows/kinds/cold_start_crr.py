@@ -18,11 +18,11 @@ class ColdStartCrrOperator(SymbolOperator):
 
     kind: Literal["cold_start_crr"]
     positions: Annotated[int, Field(ge=1)] | None = None
-    """How many releases a stream learns its model from; by default as many as are enough."""
+    """Say how many releases a stream learns its model from; by default as many as are enough."""
     alpha: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     """The count that all pairs of symbols share before any is seen."""
     when_short: Literal["refuse", "accept"] = "refuse"
-    """Whether `positions` that are too few to learn from are refused."""
+    """Say whether `positions` that are too few to learn from are refused."""
 
     def mechanism(self, files: Files) -> Mechanism:
         return ColdStart(

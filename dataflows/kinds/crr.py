@@ -38,15 +38,15 @@ class CrrOperator(ModelOperator, SymbolOperator):
 
     kind: Literal["crr"]
     mode: Mode = "optimal"
-    """How releases are proposed: for accuracy, or any symbol with `full_support`."""
+    """Say how releases are proposed: for accuracy, or any symbol with `full_support`."""
     distance: Placed = "hamming"
-    """How far apart two symbols are: accuracy is measured by it."""
+    """Say how far apart two symbols are: accuracy is measured by it."""
     kernel: Search = "heuristic"
-    """How the law of a release is searched."""
+    """Say how the law of a release is searched."""
     step: ModelStep | None = None
-    """How long a step of the model is; without it, each record is one."""
+    """Say how long a step of the model is; without it, each record is one."""
     accept_unsound: bool = False
-    """Whether a claim that is known not to hold is accepted, to reproduce a paper."""
+    """Say whether a claim that is known not to hold is accepted, to reproduce a paper."""
 
     @field_validator("mode", "distance", "kernel")
     @classmethod

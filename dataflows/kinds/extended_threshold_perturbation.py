@@ -16,7 +16,7 @@ class ExtendedThresholdPerturbationOperator(ThresholdOperator):
     acceptance: float | None = None
     """The chance that a value is taken at all; goes with `threshold`."""
     extended_by: Literal["budget", "cost"] = "budget"
-    """What chooses threshold and acceptance: the `budget` alone, or `costs`."""
+    """Say what chooses threshold and acceptance: the `budget` alone, or `costs`."""
 
     @property
     def by_cost(self) -> bool:

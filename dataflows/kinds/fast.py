@@ -15,7 +15,7 @@ class FastOperator(WEventOperator):
 
     kind: Literal["fast"]
     samples: int | None = None
-    """How many ticks are measured in a window; by default, fast chooses."""
+    """Say how many ticks are measured in a window; by default, fast chooses."""
 
     def strategy(self) -> Mechanism:
         most = self.largest_contribution

@@ -14,7 +14,7 @@ class OueOperator(ResponseOperator):
 
     kind: Literal["oue"]
     output: Literal["bits", "symbol"] | None = None
-    """Whether a set is released (`bits`), or one `symbol` of it."""
+    """Say whether a set is released (`bits`), or one `symbol` of it."""
 
     @property
     def releases_sets(self) -> bool:

@@ -14,7 +14,7 @@ class PbaOperator(WEventOperator):
 
     kind: Literal["pba"]
     flags: FlagsSection = False
-    """Which ticks are flagged as correlated; a flagged one may spend twice as much."""
+    """Say which ticks are flagged as correlated; a flagged one may spend twice as much."""
 
     def strategy(self) -> Mechanism:
         return self._made(self.strategy_class, self._cap(), flags_of(self.flags))

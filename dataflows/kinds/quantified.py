@@ -20,7 +20,7 @@ class QuantifiedOperator(WEventOperator):
 
     kind: Literal["quantified"]
     horizon: int | None = None
-    """How many ticks there will be; without it, the series may go on for ever."""
+    """Say how many ticks there will be; without it, the series may go on for ever."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -31,9 +31,9 @@ class SeriesTicks(EventTimeTicks):
     stream without a record in `idle` of them in a row pauses."""
 
     max_jump: int = Field(default=100, ge=1)
-    """How many ticks a record may be ahead of those that are open."""
+    """Say how many ticks a record may be ahead of those that are open."""
     several: Literal["last", "first", "error"] = "last"
-    """Which of several records of a key in a tick counts."""
+    """Say which of several records of a key in a tick counts."""
     idle: int = Field(default=100, ge=1)
     """After how many ticks without a record a stream pauses."""
 
@@ -56,7 +56,7 @@ class LocalRealTimeOperator(SeriesBudget, NumberOperator):
 
     kind: Literal["real_time_local"]
     ticks: SeriesTicks
-    """How event time is cut into ticks."""
+    """Say how event time is cut into ticks."""
 
     def mechanism(self, files: Files) -> Mechanism:
         return LocalRealTimeRelease(

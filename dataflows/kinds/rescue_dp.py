@@ -15,7 +15,7 @@ class RescueDpOperator(WEventOperator):
 
     kind: Literal["rescue_dp"]
     process_variance: Annotated[float, Field(gt=0, le=1e18, strict=False)] | None = None
-    """How much a figure moves from tick to tick; by default, it is estimated."""
+    """Say how much a figure moves from tick to tick; by default, it is estimated."""
 
     def strategy(self) -> Mechanism:
         variance, most = self.process_variance or 0.0, self.largest_contribution

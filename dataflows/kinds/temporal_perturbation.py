@@ -18,9 +18,9 @@ class TemporalPerturbationOperator(CalibratedOperator):
 
     kind: Literal["temporal_perturbation"]
     require: list[Literal["no_missing", "no_repeat", "no_empty"]] = Field(default_factory=list)
-    """Which errors must never happen."""
+    """Say which errors must never happen."""
     extended_by: Literal["budget", "cost"] = "budget"
-    """What chooses threshold and acceptance: the `budget` alone, or `costs`."""
+    """Say what chooses threshold and acceptance: the `budget` alone, or `costs`."""
 
     @property
     def by_cost(self) -> bool:

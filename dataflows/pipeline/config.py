@@ -35,7 +35,7 @@ class TimestampField(Section):
     field: str
     """The field that holds the time."""
     format: Literal["epoch-ms", "epoch-s"]
-    """How the time is written: milliseconds or seconds since 1970."""
+    """Say how the time is written: milliseconds or seconds since 1970."""
 
 
 class Dedupe(Section):
@@ -44,7 +44,7 @@ class Dedupe(Section):
     field: str
     """The field that holds the event id."""
     remember: int = Field(default=16, ge=1, le=1_000)
-    """How many ids each stream remembers."""
+    """Say how many ids each stream remembers."""
 
 
 class EpsilonAndDelta(Section):
@@ -69,7 +69,7 @@ class SecretSource(Section):
     file: str | None = None
     """The file that holds the secret."""
     encoding: Literal["hex", "base64", "raw", "keys"] = "hex"
-    """How the 32 bytes are written."""
+    """Say how the 32 bytes are written."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -89,9 +89,9 @@ class PolicySource(Section):
     topic: TopicName
     """The topic of changes of policies."""
     signed: Literal["optional", "required"] = "optional"
-    """Whether changes that no owner signed count."""
+    """Say whether changes that no owner signed count."""
     hmac: SecretSource | None = None
-    """Where the secret is by which owners sign."""
+    """Say where the secret is by which owners sign."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -126,21 +126,21 @@ class Source(Section):
     value: str | Annotated[list[str], Field(min_length=1)]
     """The field that is released, or a list of fields."""
     partitioner: Partitioner | Literal["auto"] = "auto"
-    """How producers choose the partition of a key; `auto` finds it out."""
+    """Say how producers choose the partition of a key; `auto` finds it out."""
     dedupe: Dedupe | None = None
-    """How records are recognised that were sent twice."""
+    """Say how records are recognised that were sent twice."""
     timestamp: Annotated[
         Annotated[Literal["kafka", "broker"], Tag("a word")]
         | Annotated[TimestampField, Tag("a section")],
         Discriminator(lambda value: "a section" if isinstance(value, dict) else "a word"),
     ] = "kafka"
-    """Where the time of a record comes from."""
+    """Say where the time of a record comes from."""
     max_value_bytes: int = Field(default=1_000_000, ge=1)
     """The largest value that is read; larger ones become dead letters."""
     max_batch: int = Field(default=5_000, ge=1, le=100_000)
     """The most records that are read at once."""
     generation: int = Field(default=0, ge=0)
-    """Which topic of this name it is, where the broker has no topic ids."""
+    """Say which topic of this name it is, where the broker has no topic ids."""
     budget: (
         Annotated[
             Annotated[float, Field(gt=0, allow_inf_nan=False), Tag("a number")]
@@ -183,9 +183,9 @@ class Sink(Section):
     topic: TopicName
     """The sanitized topic."""
     key: Literal["pseudonym", "original", "none"] = "pseudonym"
-    """What releases have as key."""
+    """Say what releases have as key."""
     create: bool = False
-    """Whether topics that are not there are created."""
+    """Say whether topics that are not there are created."""
     dead_letters: TopicName | None = None
     """The topic of refused records; by default `TOPIC.dead`."""
     partials: TopicName | None = None
@@ -207,7 +207,7 @@ class StateSection(Section):
     every: Annotated[timedelta, BeforeValidator(between("50ms", "60m")), AS_JSON] = timedelta(
         seconds=1
     )
-    """How often progress is written, from 50ms to 60m."""
+    """Say how often progress is written, from 50ms to 60m."""
     max_keys: int = Field(default=1_000_000, ge=1)
     """The most streams that are known; others become dead letters."""
     max_megabytes: int = Field(default=4_096, ge=1)
@@ -222,9 +222,9 @@ class Budget(Section):
     total: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)]
     """The most nats that a stream spends, over its life or in a window."""
     window: int | None = Field(default=None, ge=1, le=100_000)
-    """How many consecutive records share the total; without it, a whole life does."""
+    """Say how many consecutive records share the total; without it, a whole life does."""
     when_exhausted: WhenExhausted = "repeat"
-    """What is published where the budget does not suffice."""
+    """Say what is published where the budget does not suffice."""
 
 
 class Ledger(Section):
@@ -233,7 +233,7 @@ class Ledger(Section):
     topic: TopicName
     """The compacted topic that all pipelines of the source share."""
     create: bool = False
-    """Whether it is created where it is not there."""
+    """Say whether it is created where it is not there."""
 
 
 class MetricsEndpoint(Section):
@@ -251,11 +251,11 @@ class Alert(Section):
     refused: float = Field(default=0.05, gt=0, le=1, strict=False)
     """The share of the last records that may be refused."""
     over: int = Field(default=1_000, ge=1, le=1_000_000_000)
-    """Of how many records this is the share, the fewest."""
+    """Say over how many records, at least, the share is taken."""
     ahead: Annotated[timedelta, BeforeValidator(between("1s", "365d")), AS_JSON] = timedelta(
         hours=1
     )
-    """How far stream time may be ahead of this machine's clock."""
+    """Say how far stream time may be ahead of this machine's clock."""
 
 
 class Pipeline(Section):
@@ -266,27 +266,27 @@ class Pipeline(Section):
     version: int = Field(default=1, ge=1)
     """Raise it where the same state continues with a new law."""
     source: Source
-    """What is read."""
+    """Say what is read."""
     operator: Operator
-    """What is released of it."""
+    """Say what is released of it."""
     budget: Budget | None = None
-    """What a stream may spend."""
+    """Say what a stream may spend."""
     sink: Sink
-    """Where releases go."""
+    """Say where releases go."""
     ledger: Ledger | None = None
-    """Where pipelines of a source share what they promise and spend."""
+    """Say where pipelines of a source share what they promise and spend."""
     kafka: Kafka
-    """Where Kafka is, and how to log in."""
+    """Say where Kafka is, and how to log in."""
     state: StateSection
-    """Where progress is kept."""
+    """Say where progress is kept."""
     secret: SecretSource
-    """Where the secret is that noise and pseudonyms are made with."""
+    """Say where the secret is that noise and pseudonyms are made with."""
     metrics: MetricsEndpoint | None = None
-    """Where numbers and health are served; without it, nowhere."""
+    """Say where numbers and health are served; without it, nowhere."""
     alert: Alert = Alert()
     """When something that is not as it should be is said."""
     logs: LogFormat = "plain"
-    """How to log to stderr."""
+    """Say how to log to stderr."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -29,7 +29,7 @@ class TickSection(EventTimeTicks):
     """Declare ticks of event time; a record more than `max_jump` of them ahead is refused."""
 
     max_jump: int = Field(default=100, ge=1)
-    """How many ticks a record may be ahead of those that are open."""
+    """Say how many ticks a record may be ahead of those that are open."""
 
 
 class Amounts(RangeSection):
@@ -152,11 +152,11 @@ class DeclaredAggregate(AggregateOperator):
     example = "groups: [north, south]\nticks: {width: 15m}\nepsilon: 1.0\n"
 
     ticks: TickSection
-    """How event time is cut into ticks."""
+    """Say how event time is cut into ticks."""
     sum: Amounts | None = None
-    """What is summed; without it, users are counted."""
+    """Say what is summed; without it, users are counted."""
     protects: Literal["contribution", "presence"] = "contribution"
-    """What is hidden of a user in a tick: the whole `contribution`, or only its `presence`."""
+    """Say what is hidden of a user in a tick: the whole `contribution`, or only its `presence`."""
 
     @model_validator(mode="after")
     def _check_groups(self) -> Self:

@@ -45,9 +45,9 @@ class Correlation(Section):
     run."""
 
     transition: Rows
-    """How likely each value follows each other one: rows, or a file of them."""
+    """Say how likely each value follows each other one: rows, or a file of them."""
     backward: Rows | None = None
-    """How likely each value came before; without it, that of the long run."""
+    """Say how likely each value came before; without it, that of the long run."""
     at_most: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)] | None = None
     """The most that a reader who knows it may learn about one tick, in nats."""
 
@@ -68,14 +68,14 @@ class MarkovFlags(Section):
     matrix: Rows
     """The public transition matrix: rows, or a file of them."""
     threshold: Share = 0.5
-    """How far apart rows must be."""
+    """Say how far apart rows must be."""
 
 
 class ReleasedFlags(Section):
     """Flag where the last two publications are as correlated as this."""
 
     released: Share
-    """How correlated the last two publications must be."""
+    """Say how correlated the last two publications must be."""
 
 
 def _flags(given: object) -> object:

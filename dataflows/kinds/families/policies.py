@@ -34,7 +34,7 @@ class TicksOfDocument(Lateness):
     """Let ticks be as long as the policy document says."""
 
     max_jump: int = Field(default=100, ge=1)
-    """How many ticks a record may be ahead of those that are open."""
+    """Say how many ticks a record may be ahead of those that are open."""
 
 
 class Noisy(Section):
@@ -77,9 +77,9 @@ class PolicyOperator(AggregateOperator):
     ]
     """The policy document: what to hide, and when."""
     ticks: TicksOfDocument = TicksOfDocument()
-    """How late records may be; the document says how long ticks are."""
+    """Say how late records may be; the document says how long ticks are."""
     irrelevant: Literal["repeat", "exact"] | Noisy = "repeat"
-    """What is published where no policy asks for anything."""
+    """Say what is published where no policy asks for anything."""
     window: int | None = Field(default=None, ge=1, le=100_000)
     """The ticks that share a budget, for kinds that do not look at intervals."""
 

@@ -54,21 +54,21 @@ class SeriesBudget(Section):
     delta: Annotated[float, Field(gt=0, lt=1)]
     """The chance with which more is lost than `epsilon`."""
     horizon: Values | None = None
-    """How many values share the budget."""
+    """Say how many values share the budget."""
     shares: Annotated[list[Share], Field(min_length=1, max_length=10_000)] | None = None
     """The shares of the budget that values take in turn; goes with `horizon`."""
     period: Values | None = None
-    """How many ticks share a budget, before a new one begins."""
+    """Say how many ticks share a budget, before a new one begins."""
     decay: Annotated[float, Field(gt=0, le=LARGEST_DECAY)] | None = None
-    """Which share of the budget of the value before each value has."""
+    """Say which share of the budget of the value before each value has."""
     filter: Annotated[
         Annotated[Literal["adaptive", "baseline"], Tag("a word")]
         | Annotated[FixedWeight, Tag("a section")],
         Discriminator(lambda value: "a word" if isinstance(value, str) else "a section"),
     ] = "adaptive"
-    """What is made of noisy values: learned weights, a fixed weight, or nothing."""
+    """Say what is made of noisy values: learned weights, a fixed weight, or nothing."""
     presentation: Presentation = "none"
-    """How an estimate is written."""
+    """Say how an estimate is written."""
 
     @model_validator(mode="after")
     def _check_shares(self) -> Self:

@@ -41,9 +41,9 @@ class Interval(EventTimeTicks):
     """Declare ticks of event time; without `max_jump` and `idle`, 10 and 4 windows."""
 
     max_jump: int | None = Field(default=None, ge=1)
-    """How many ticks a record may be ahead of those that are open; by default 10 windows."""
+    """Say how many ticks a record may be ahead of those that are open; by default 10 windows."""
     several: Several = "last"
-    """Which of several records of a key in a tick counts."""
+    """Say which of several records of a key in a tick counts."""
     idle: int | None = Field(default=None, ge=1)
     """After how many releases without a value an epoch ends; by default 4 windows."""
 
@@ -94,25 +94,25 @@ class TemporalOperator(OperatorSection):
     instead = dict.fromkeys(_OF_SOME, "{name}: {kind} does not have it; delete it")
 
     window: Annotated[int, Field(ge=2, le=LARGEST_K)]
-    """How many ticks a value may take to leave: k in texts and audits."""
+    """Say how many ticks a value may take to leave: k in texts and audits."""
     epsilon: Epsilon | None = None
     """The nats that tell apart when a value came; chooses what is not written."""
     costs: CostsSection = CostsSection()
-    """What each sort of error costs, where costs choose."""
+    """Say what each sort of error costs, where costs choose."""
     ticks: Literal["sequence"] | Interval = "sequence"
-    """What a tick is: each record of a key (`sequence`), or an interval of event time."""
+    """Say what a tick is: each record of a key (`sequence`), or an interval of event time."""
     warm_up: Literal["suppress", "emit"] = "suppress"
-    """What becomes of the first window of a stream, about which nothing is promised."""
+    """Say what becomes of the first window of a stream, about which nothing is promised."""
     end: End = "drain"
-    """What `--finish` does with values that wait."""
+    """Say what `--finish` does with values that wait."""
     empty: Literal["emit", "skip"] = "emit"
-    """Whether ticks without a value are published."""
+    """Say whether ticks without a value are published."""
     when_null: NullValue = Field(
         "error", validation_alias=AliasChoices("when_null", "null"), serialization_alias="null"
     )
-    """What a field that is null becomes: a dead letter, or a tick without a value."""
+    """Say what a field that is null becomes: a dead letter, or a tick without a value."""
     accept_unsound: bool = False
-    """Whether a claim that is known not to hold is accepted, to reproduce a paper."""
+    """Say whether a claim that is known not to hold is accepted, to reproduce a paper."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -256,7 +256,7 @@ class CalibratedOperator(TemporalOperator):
     """Let a calibration say which delays epsilon is that of."""
 
     calibrate: Calibrate = "visible"
-    """Which delays `epsilon` is that of: those that are seen, or the paper's."""
+    """Say which delays `epsilon` is that of: those that are seen, or the paper's."""
 
     def _check_parameters(self) -> None:
         if self.calibrate == "nominal" and self.epsilon is not None and not self.accept_unsound:
@@ -273,9 +273,9 @@ class ThresholdOperator(TemporalOperator):
     """Let a threshold decide when a value leaves, instead of an epsilon or beside it."""
 
     threshold: int | None = None
-    """How many values wait before one leaves: c0 in texts; without it, `epsilon` chooses."""
+    """Say how many values wait before one leaves: c0 in texts; without it, `epsilon` chooses."""
     start: Literal["stationary", "cold"] = "stationary"
-    """How a stream begins; `cold` is the paper's, and breaks the bound on early delays."""
+    """Say how a stream begins; `cold` is the paper's, and breaks the bound on early delays."""
 
     def _check_parameters(self) -> None:
         if self.start == "cold" and not self.accept_unsound:

@@ -15,7 +15,7 @@ class StreamTimeSection(Section):
     that belong to nobody and are written to every partition."""
 
     distinct_keys: int | None = Field(default=None, ge=1, le=1_000)
-    """How many people must have reached a time."""
+    """Say how many people must have reached a time."""
     heartbeats: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)] | None = (
         None
     )
@@ -42,7 +42,7 @@ class Lateness(Section):
     grace: Annotated[timedelta, BeforeValidator(whole_milliseconds("0s", "30d")), AS_JSON] = (
         timedelta(0)
     )
-    """How long after its end a tick waits for late records."""
+    """Say how long after its end a tick waits for late records."""
 
     @property
     def grace_milliseconds(self) -> int:
@@ -54,7 +54,7 @@ class EventTimeTicks(Lateness):
     """Say how long a tick is, too."""
 
     width: Annotated[timedelta, BeforeValidator(whole_milliseconds("1ms", "366d")), AS_JSON]
-    """How long a tick is."""
+    """Say how long a tick is."""
 
     @property
     def milliseconds(self) -> tuple[int, int]:

@@ -34,9 +34,9 @@ class WEventOperator(DeclaredAggregate):
     epsilon: Annotated[Epsilon, Field(le=50)] | None = None
     """The nats that any `window` ticks in a row cost."""
     window: int = Field(ge=1, le=100_000)
-    """How many ticks in a row share `epsilon`."""
+    """Say how many ticks in a row share `epsilon`."""
     correlation: Correlation | None = None
-    """How ticks of one user depend on each other."""
+    """Say how ticks of one user depend on each other."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
