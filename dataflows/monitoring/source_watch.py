@@ -6,7 +6,7 @@ Kafka is away.
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from threading import Event, Thread
 
@@ -69,21 +69,19 @@ class SourceWatch:
         if unanswered > _ANSWER_SECONDS:
             text = f"Kafka has not answered for {unanswered:.0f} s"
             yield Notice(Kind.KAFKA_AWAY, topic, None, text, still=True)
-        for partition, since in sorted(dict(self.waiting_since).items()):
-            if now - since > _WAITING_SECONDS:
-                text = (
-                    f"topic {topic}, partition {partition}: records wait, and none was "
-                    f"read for {now - since:.0f} s"
-                )
-                yield Notice(Kind.RECORDS_WAIT, topic, partition, text, still=True)
-        for partition, since in sorted(dict(self.open_since).items()):
-            if now - since > _WAITING_SECONDS:
-                text = (
-                    f"topic {topic}, partition {partition}: records wait behind an open "
-                    f"transaction of another producer, for {now - since:.0f} s. Commit or abort "
-                    "it, or Kafka ends it after transaction.max.timeout.ms"
-                )
-                yield Notice(Kind.OPEN_TRANSACTION, topic, partition, text, still=True)
+        for partition, seconds in _long(self.waiting_since, now):
+            text = (
+                f"topic {topic}, partition {partition}: records wait, and none was "
+                f"read for {seconds:.0f} s"
+            )
+            yield Notice(Kind.RECORDS_WAIT, topic, partition, text, still=True)
+        for partition, seconds in _long(self.open_since, now):
+            text = (
+                f"topic {topic}, partition {partition}: records wait behind an open "
+                f"transaction of another producer, for {seconds:.0f} s. Commit or abort "
+                "it, or Kafka ends it after transaction.max.timeout.ms"
+            )
+            yield Notice(Kind.OPEN_TRANSACTION, topic, partition, text, still=True)
         if self._addition is not None:
             yield Notice(Kind.PARTITIONS_ADDED, topic, None, self._addition, still=False)
 
@@ -143,6 +141,13 @@ def _close(readers: dict[bool, Reader]) -> None:
         with suppress(Exception):
             reader.close()
     readers.clear()
+
+
+def _long(since: dict[int, float], now: float) -> Iterator[tuple[int, float]]:
+    """Yield the partitions that have waited for long, and for how many seconds."""
+    for partition, moment in sorted(dict(since).items()):
+        if now - moment > _WAITING_SECONDS:
+            yield partition, now - moment
 
 
 def _note(since: dict[int, float], partition: int, now: float, *, waits: bool, moved: bool) -> None:
