@@ -21,10 +21,13 @@ ADVICE: Mapping[Reason, str] = {
     Reason.TOO_MANY_KEYS: "raise state.max_keys",
     Reason.LATE: "records come too late for their tick; raise ticks.grace in a new pipeline",
     Reason.TOO_FAR_AHEAD: (
-        "a clock is wrong, or stream time waits: too few people move it (ticks.stream_time)"
+        "a clock is wrong, or stream time waits: too few people move it (ticks.stream_time), or it "
+        "was silent for longer than ticks.max_jump and goes on by itself"
     ),
     Reason.TIME_NOT_BEGUN: (
-        "stream time has not begun; send a heartbeat, or lower ticks.stream_time.distinct_keys"
+        "stream time begins when enough people have sent records, or a heartbeat "
+        "(ticks.stream_time). If this partition has fewer people, lower distinct_keys or declare "
+        "heartbeats at a stop"
     ),
     Reason.SECOND_IN_TICK: "a stream has several records in a tick; see ticks.several",
     Reason.NO_COLLECTION: "keys belong to no collection of the policy document",

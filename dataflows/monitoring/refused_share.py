@@ -4,9 +4,9 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from fugu.dataflows.base.advice import ADVICE
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.metrics import DEAD_LETTERS, RECORDS_IN, Metrics
-from fugu.dataflows.monitoring.advice import ADVICE
 from fugu.dataflows.monitoring.notices import Kind, Notice
 
 _OLDEST_SECONDS = 600.0

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from fugu.dataflows.base.advice import ADVICE
+from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.standing import Standing
 from fugu.dataflows.monitoring.notices import Kind, Notice, Unmoved
 
@@ -37,9 +39,7 @@ class StreamTimes:
             if self._refusing.seconds(partition, True, now) > _NOT_BEGUN_SECONDS:
                 text = (
                     f"topic {self.topic}, partition {partition}: records are refused because "
-                    "stream time has not begun: it begins when enough people have sent records, or "
-                    "a heartbeat (ticks.stream_time). If this partition has fewer people, lower "
-                    "distinct_keys or declare heartbeats at a stop"
+                    f"stream time has not begun: {ADVICE[Reason.TIME_NOT_BEGUN]}"
                 )
                 yield Notice(Kind.TIME_NOT_BEGUN, self.topic, partition, text, still=True)
         for partition in self.standing.times:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bytewax.operators import StatefulBatchLogic
 
+from fugu.dataflows.base.advice import ADVICE
 from fugu.dataflows.base.batches import Decoded, Reason
 from fugu.dataflows.base.errors import without_values
 from fugu.dataflows.base.metrics import DEAD_LETTERS, STATE_BYTES, STREAMS, Metrics
@@ -18,18 +19,8 @@ from fugu.dataflows.state.row_log import RowLog, partition_of
 from fugu.dataflows.state.writes_beside import WritesBeside
 from fugu.operators.temporal.temporal_perturbation import End
 
-_AHEAD_OF_TIME = {
-    Reason.TIME_NOT_BEGUN: (
-        "stream time begins when enough people have sent records, or a heartbeat "
-        "(ticks.stream_time). If this partition has fewer people, lower distinct_keys or declare "
-        "heartbeats at a stop"
-    ),
-    Reason.TOO_FAR_AHEAD: (
-        "a clock is wrong, or stream time waits: too few people move it (ticks.stream_time), or it "
-        "was silent for longer than ticks.max_jump and goes on by itself"
-    ),
-}
-"""Why records are refused that are ahead of stream time, and what to do."""
+_AHEAD_OF_TIME = (Reason.TIME_NOT_BEGUN, Reason.TOO_FAR_AHEAD)
+"""Why records are refused that are ahead of stream time."""
 
 log = logging.getLogger(__name__)
 
@@ -123,7 +114,7 @@ class Sanitize(StatefulBatchLogic[Decoded, Made, bytes]):
                 partition,
                 self._refused[reason],
                 reason,
-                _AHEAD_OF_TIME[reason],
+                ADVICE[reason],
                 extra={"topic": self.topic, "partition": partition, "reason": str(reason)},
             )
 

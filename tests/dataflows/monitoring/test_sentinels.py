@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
+from fugu.dataflows.base.advice import ADVICE
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.metrics import DEAD_LETTERS, RECORDS_IN, STREAMS, STREAMS_LIMIT, Metrics
 from fugu.dataflows.base.standing import Standing, TimesRead, Told
 from fugu.dataflows.base.ticks import Ticks
-from fugu.dataflows.monitoring.advice import ADVICE
 from fugu.dataflows.monitoring.figures import FiguresWait
 from fugu.dataflows.monitoring.notices import Notice, Sentinel
 from fugu.dataflows.monitoring.refused_share import RefusedShare
