@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fugu.operators.budget_guarantees import of_stream, of_window
 from fugu.operators.budget_inside import BudgetInside
-from fugu.operators.budget_ledger import EXHAUSTED, BudgetLedger
+from fugu.operators.budget_ledger import EXHAUSTED, LAST, BudgetLedger
 from fugu.operators.budget_runs import BudgetRun
 from fugu.operators.budget_units import LARGEST_SPENT, UNITS_PER_NAT, in_nats
 from fugu.operators.byte_fields import binding_digest
@@ -42,7 +42,6 @@ from fugu.operators.mechanism import (
 
 WhenExhausted = Literal["repeat", "constant", "suppress", "stop"]
 
-_LAST = "budget_last"
 _ROUNDING = Fraction(1, 10**9)
 """The share of a total that may be spent beyond it, for the rounding of charges."""
 _KINDS = {
@@ -107,7 +106,7 @@ class Budgeted(BudgetInside, ExhaustibleMechanism, RunningMechanism):
             raise ValueError(f"window: must be at least 1 position, not {self.window}")
 
     def start(self, rows: int) -> State:
-        own = {_LAST: self._constants(rows), **self._ledger.start(rows)}
+        own = {LAST: self._constants(rows), **self._ledger.start(rows)}
         return {**self.mechanism.start(rows), **own}
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
@@ -125,8 +124,8 @@ class Budgeted(BudgetInside, ExhaustibleMechanism, RunningMechanism):
         instead, constant = _KINDS[self.when_exhausted], self.when_exhausted == "constant"
         inside = BudgetRun(self.mechanism, self._total_units, instead, constant)
         inner, ended = self._inner(state), self.exhausted(state)
-        run, last, ended = inside.run(inner, state[_LAST], ended, rows, inputs, draws)
-        own = {_LAST: last, EXHAUSTED: ended}
+        run, last, ended = inside.run(inner, state[LAST], ended, rows, inputs, draws)
+        own = {LAST: last, EXHAUSTED: ended}
         ledger = {**run.ledger, EXHAUSTED: ~run.paid}
         return Run({**run.state, **own}, run.releases, ledger, run.paid)
 
@@ -180,7 +179,7 @@ class Budgeted(BudgetInside, ExhaustibleMechanism, RunningMechanism):
 
     @property
     def lasting(self) -> tuple[str, ...]:
-        return () if self.window is not None else ("spent", _LAST, EXHAUSTED)
+        return () if self.window is not None else ("spent", LAST, EXHAUSTED)
 
     def exhausted(self, state: State) -> NDArray[np.bool_]:
         return self._ledger.exhausted(state)
@@ -244,7 +243,7 @@ class Budgeted(BudgetInside, ExhaustibleMechanism, RunningMechanism):
             values = where_rows(allowed, releases.values, instead.values)
             annotations = chosen(allowed, releases.annotations, instead.annotations)
             kinds = np.where(allowed, fresh, _KINDS[self.when_exhausted])
-        after[_LAST] = where_rows(kinds != Kind.SUPPRESSED, values, state[_LAST])
+        after[LAST] = where_rows(kinds != Kind.SUPPRESSED, values, state[LAST])
         own = self._ledger.after(state, after["spent"] - inner["spent"], allowed)
         return {**after, **own}, Releases(values, annotations, kinds)
 
@@ -268,8 +267,8 @@ class Budgeted(BudgetInside, ExhaustibleMechanism, RunningMechanism):
 
     def _instead(self, state: State) -> Array:
         if self.when_exhausted == "constant":
-            return self._constants(len(state[_LAST]))
-        return state[_LAST].copy()
+            return self._constants(len(state[LAST]))
+        return state[LAST].copy()
 
     def _constants(self, rows: int) -> Array:
         return np.repeat(np.asarray(self.mechanism.constant)[None], rows, axis=0)

@@ -1,7 +1,7 @@
 """Read back what a pipeline over symbols has published to its sanitized topic."""
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 
 import orjson
@@ -11,8 +11,8 @@ from fugu.dataflows.base.batches import Header
 from fugu.dataflows.base.errors import FuguError, KafkaUnavailable
 from fugu.dataflows.commands.former_promises import former_guarantee_id
 from fugu.dataflows.commands.output import progress
-from fugu.dataflows.kafka.client import Client
-from fugu.dataflows.kinds import ResponseOperator
+from fugu.dataflows.kafka.client import Bounds, Client
+from fugu.dataflows.kinds import AlphabetOperator, ResponseOperator
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.alphabet import Alphabet
@@ -25,22 +25,27 @@ Streams = dict[bytes, "array[int]"]
 
 
 def published_symbols(
-    console: Console, client: Client, file: PipelineFile, mechanism: Mechanism
+    console: Console,
+    client: Client,
+    file: PipelineFile,
+    mechanism: Mechanism,
+    between: Mapping[int, Bounds] | None = None,
 ) -> Iterator[tuple[int, Streams]]:
     """Partition by partition, every symbol that was drawn; repeated releases say nothing new.
 
     All must have been released under the promise of the file, by this version or by 0.1.0. A
-    release that is there twice, as two owners at once would leave it, counts once.
+    release that is there twice, as two owners at once would leave it, counts once. `between` says
+    where in the topic to look; everywhere, without it.
     """
     operator, name = file.pipeline.operator, file.pipeline.sink.topic
-    assert isinstance(operator, ResponseOperator)
+    assert isinstance(operator, AlphabetOperator)
     domain = Alphabet(file.pipeline.source.field, operator.alphabet)
-    promises = guarantee_id(mechanism.guarantees()), former_guarantee_id(mechanism)
+    promises = _promises(operator, mechanism)
     topic = client.topic(name)
     if topic is None:
         raise KafkaUnavailable(f"topic {name} (sink.topic of {file.path}) does not exist")
     with closing(client.reader(name)) as reader:
-        bounds = reader.bounds(list(range(topic.partitions)))
+        bounds = between or reader.bounds(list(range(topic.partitions)))
         total = sum(bound.end - bound.start for bound in bounds.values())
         with progress(console, f"reading {name}", total) as advance:
             for partition, bound in sorted(bounds.items()):
@@ -58,6 +63,13 @@ def published_symbols(
                         seen.add(release)
                     advance(len(batch.offsets))
                 yield partition, streams
+
+
+def _promises(operator: AlphabetOperator, mechanism: Mechanism) -> tuple[bytes, ...]:
+    own = guarantee_id(mechanism.guarantees())
+    return (
+        (own, former_guarantee_id(mechanism)) if isinstance(operator, ResponseOperator) else (own,)
+    )
 
 
 def _release_of(

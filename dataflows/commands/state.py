@@ -18,19 +18,15 @@ from rich.table import Table
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
 from fugu.dataflows.commands.output import print_json
-from fugu.dataflows.flows.former_stages import former_rows
 from fugu.dataflows.flows.state_directories import all_directories
-from fugu.dataflows.pipeline.mechanisms import columns_of, configure
+from fugu.dataflows.flows.stopped_state import newest_tables, require_graceful_stop
+from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.secrets import keys_after, read_keys, write_keys
-from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.directory import StateDirectory
-from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.row_block import read
-from fugu.dataflows.state.row_log import blocks, generation_of, log_files, read_rows
-from fugu.dataflows.state.row_table import RowTable
+from fugu.dataflows.state.row_log import blocks, log_files
 from fugu.operators.budget_units import in_nats
-from fugu.operators.mechanism import Mechanism
 
 Archive = Annotated[Path, typer.Argument(metavar="ARCHIVE", help="The archive (.tar.gz).")]
 
@@ -163,29 +159,6 @@ def stopped(file: PipelineFile) -> Iterator[list[StateDirectory]]:
     finally:
         for directory in directories:
             directory.unlock()
-
-
-def require_graceful_stop(directory: StateDirectory) -> dict[str, int]:
-    """Return the next source offset of every partition; `StartRefused` after a crash."""
-    positions = directory.stopped_at()
-    if positions is None:
-        raise StartRefused(
-            f"{directory.path}: the pipeline did not stop gracefully, or before it had caught up. "
-            "Start it, let it catch up, stop it with SIGTERM or Ctrl-C, and try again."
-        )
-    return positions
-
-
-def newest_tables(
-    file: PipelineFile, mechanism: Mechanism, directory: StateDirectory, stored: Fingerprint
-) -> Iterator[tuple[int, RowTable]]:
-    """Yield the rows of every partition that has a log, as its last complete block left them."""
-    columns, ends = columns_of(file.pipeline, mechanism), exhaustible(mechanism)
-    for partition in stored.own_partitions:
-        if logs := log_files(directory.rows, partition):
-            newest = blocks(max(logs, key=generation_of))
-            former = former_rows(file.pipeline, mechanism, stored, partition)
-            yield partition, read_rows(newest, columns, ends, former)
 
 
 def _read(file: PipelineFile, directory: StateDirectory) -> list[Partition]:

@@ -10,9 +10,10 @@ from rich.console import Console
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.commands.arguments import PipelineArgument
-from fugu.dataflows.commands.state import require_graceful_stop, stopped
+from fugu.dataflows.commands.state import stopped
 from fugu.dataflows.flows.found_partitioner import as_begun
 from fugu.dataflows.flows.sections import layout_of
+from fugu.dataflows.flows.stopped_state import require_graceful_stop
 from fugu.dataflows.pipeline.config import Pipeline, reading_digest
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.state.directory import StateDirectory

@@ -15,6 +15,7 @@ from fugu.dataflows.flows.first_start import (
 from fugu.dataflows.flows.former_stages import former_rows
 from fugu.dataflows.flows.found_partitioner import with_partitioner
 from fugu.dataflows.flows.merging import MergingPlan
+from fugu.dataflows.flows.pipeline_entry import pipeline_entry
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.policies import PoliciesPlan
 from fugu.dataflows.flows.policy_noise import PolicyNoise
@@ -310,17 +311,7 @@ class Preparation:
             register(self.client, self.ledger, self._entry(topics))
 
     def _entry(self, topics: Topics) -> PipelineEntry:
-        guarantees = self.mechanism.guarantees()
-        return PipelineEntry(
-            self.pipeline.name,
-            topics.source.name,
-            topics.source.identity,
-            topics.sink.name,
-            topics.sink.identity,
-            guarantee_id(guarantees).decode(),
-            guarantees,
-            self.pipeline.source.declared_budget,
-        )
+        return pipeline_entry(self.pipeline, topics.source, topics.sink, self.mechanism)
 
     def _fingerprint(self, topics: Topics, shard: int | None, steps: list[str]) -> Fingerprint:
         """Return what the state of one shard belongs to."""

@@ -4,6 +4,7 @@ What was released under the earlier promise stays released, with its deltas. So 
 the place of another one keeps them, whatever a later version promises of what comes.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from fugu.dataflows.publishing.entries import PipelineEntry
@@ -16,11 +17,17 @@ def continued(entry: PipelineEntry, known: PipelineEntry | None) -> PipelineEntr
         return entry
     if known.guarantee_id == entry.guarantee_id:
         return replace(entry, guarantees=known.guarantees)
-    before = {(one.notion, one.per, one.window): one for one in known.guarantees}
-    joined = (
-        _joined(now, before.get((now.notion, now.per, now.window))) for now in entry.guarantees
-    )
+    joined = (_joined(now, _same_figure(now, known.guarantees)) for now in entry.guarantees)
     return replace(entry, guarantees=tuple(joined))
+
+
+def _same_figure(now: Guarantee, before: Iterable[Guarantee]) -> Guarantee | None:
+    """Return the earlier promise about the same: one for every prior holds under a model, too."""
+    known = {(one.notion, one.per, one.window): one for one in before}
+    found = known.get((now.notion, now.per, now.window))
+    if found is None and now.notion == "sip":
+        return known.get(("ldp", now.per, now.window))
+    return found
 
 
 def _joined(now: Guarantee, before: Guarantee | None) -> Guarantee:

@@ -9,8 +9,9 @@ import logging
 import secrets
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
 
 from fugu.dataflows.base.batches import Outgoing
@@ -63,6 +64,12 @@ class Leases:
                     LeaseFile(held=token).write(waiting.pop(unit))
                     self._held[unit] = token
         self._withdraw_all_others(units)
+
+    def retire(self, units: Iterable[str]) -> None:
+        """Claim units for nobody: no directory that held one of them is to go on."""
+        with TemporaryDirectory() as nowhere:
+            for unit in units:
+                self.take({unit: Path(nowhere)}, over_any=True)
 
     def require_held(self, unit: str, *, now: bool = False) -> None:
         """Raise `TakenOver` if another process has claimed the unit.

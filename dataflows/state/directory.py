@@ -21,6 +21,7 @@ import orjson
 from pydantic import ValidationError
 
 from fugu.dataflows.base.errors import NEW_PIPELINE, FuguError, StartRefused, StateInUse
+from fugu.dataflows.state.exchange_mark import advice, unfinished_command
 from fugu.dataflows.state.fingerprint import FORMAT, Fingerprint
 from fugu.dataflows.state.recovery import create_store, recovery_parts
 from fugu.operators.temporal.temporal_perturbation import End
@@ -30,7 +31,6 @@ _RECOVERY = "recovery"
 _ROWS = "rows"
 _STOPPED = "stopped.json"
 _FINISHING = "finishing"
-EXCHANGE = "exchange.json"
 
 
 class StateDirectory:
@@ -66,13 +66,11 @@ class StateDirectory:
         self.refuse_while_exchanged()
 
     def refuse_while_exchanged(self) -> None:
-        """Raise `StartRefused` where `fugu state repartition` was cut short."""
-        if (self.path.parent / EXCHANGE).exists():
+        """Raise `StartRefused` where a command that writes the state anew was cut short."""
+        command = unfinished_command(self.path.parent)
+        if command is not None:
             self.unlock()
-            raise StartRefused(
-                f"{self.path}: rows were being moved to other partitions when the command ended. "
-                "Run fugu state repartition once more; it completes what was begun."
-            )
+            raise StartRefused(advice(self.path, command))
 
     def unlock(self) -> None:
         """Let another process own the directory."""

@@ -16,22 +16,28 @@ from shutil import rmtree
 
 import orjson
 
-from fugu.dataflows.state.directory import EXCHANGE, StateDirectory
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.durable_file import replace_durably, sync_folder
+from fugu.dataflows.state.exchange_mark import advice, mark_of, unfinished_command
 
 _NEXT = ".next"
 
 
 class Exchange:
-    """Exchange directories inside a state directory."""
+    """Exchange directories inside a state directory, for a command that can be repeated."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, root: Path, command: str) -> None:
+        self.root, self.command = root, command
 
     @property
     def is_decided(self) -> bool:
-        """Return whether the new directories count already."""
-        return self._mark.exists()
+        """Return whether the new directories count already; `StartRefused` if another command has
+        to finish it."""
+        unfinished = unfinished_command(self.root)
+        if unfinished not in (None, self.command):
+            raise StartRefused(advice(self.root, str(unfinished)))
+        return unfinished is not None
 
     def new(self, path: Path) -> StateDirectory:
         """Return an empty directory that is to take the place of `path`."""
@@ -43,7 +49,13 @@ class Exchange:
 
     def decide(self, old: Iterable[Path], new: Iterable[Path]) -> None:
         """Make the new directories count instead of the old ones; no other one is put in place."""
-        names = {"old": [path.name for path in old], "new": [path.name for path in new]}
+        names = {
+            "command": self.command,
+            "old": [path.name for path in old],
+            "new": [path.name for path in new],
+        }
+        for path in new:
+            sync_folder(_following(path))
         for following in self.root.glob(f"*{_NEXT}"):
             if following.name.removesuffix(_NEXT) not in names["new"]:
                 rmtree(following)
@@ -66,7 +78,7 @@ class Exchange:
 
     @property
     def _mark(self) -> Path:
-        return self.root / EXCHANGE
+        return mark_of(self.root)
 
 
 def _put_aside(path: Path) -> None:

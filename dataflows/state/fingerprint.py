@@ -10,7 +10,26 @@ from pydantic import BaseModel, ConfigDict
 
 from fugu.dataflows.base.errors import NEW_PIPELINE, OVER_NEW_RECORDS, StartRefused
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+"""The newest format that this version reads."""
+
+
+class FormerLaw(BaseModel):
+    """Name a law under which the same streams were released before, and where its releases are.
+
+    The sink has them in every partition from `sink_begin` on, before `sink_end`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    operator: str
+    law: str
+    version: int
+    source_begin: dict[str, int]
+    sink_topic: str
+    sink_identity: str
+    sink_begin: dict[str, int]
+    sink_end: dict[str, int]
 
 
 class Fingerprint(BaseModel):
@@ -21,13 +40,14 @@ class Fingerprint(BaseModel):
     snapshot;
     `rotated_at`, the first source offset of every partition that is drawn with the key of epoch 1,
     2, ...; `upgraded_at`, the first source offset of every partition that this version read, where
-    the version of Fugu before began the state. `layout` counts changes of what is kept beside the
-    mechanism's own columns.
+    the version of Fugu before began the state; `former`, the laws before this one, oldest first.
+    `layout` counts changes of what is kept beside the mechanism's own columns. Format 2 has
+    `former` laws.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    format: Literal[1] = FORMAT
+    format: Literal[1, 2] = 1
     pipeline: str
     steps: list[str]
     operator: str
@@ -56,6 +76,7 @@ class Fingerprint(BaseModel):
     rotated_at: list[dict[str, int]] = []
     layout: int = 1
     upgraded_at: dict[str, int] = {}
+    former: list[FormerLaw] = []
 
     @property
     def own_partitions(self) -> list[int]:
@@ -67,21 +88,28 @@ _UPGRADE = (
     "another version of Fugu wrote the state; if it was the one before this, let that one stop "
     "gracefully and run fugu state upgrade, which keeps all budgets"
 )
+_MIGRATE = (
+    "Restore the file as it was, stop the pipeline with it, and run fugu migrate OLD NEW with it "
+    "and the new file: it carries all budgets over, or says why it cannot"
+)
+_AGAIN = (
+    "if the pipeline had stopped gracefully before, fugu migrate PIPELINE PIPELINE goes on with "
+    "the new one and all budgets. Otherwise " + NEW_PIPELINE
+)
 _ADVICE = {
-    "pipeline": "this state directory belongs to another pipeline; correct name or state.directory",
+    "pipeline": "this state directory belongs to another pipeline; correct name or "
+    "state.directory, or, if it is to have another name, run fugu migrate OLD NEW",
     "steps": "this version of Fugu names the dataflow's steps otherwise, which would drop their "
     "state; run the version that wrote the state, or " + NEW_PIPELINE,
-    "operator": "budgets of grr can be continued by crr, with the next version: raise version and "
-    "run fugu state continue; for any other operator, " + NEW_PIPELINE,
+    "operator": _MIGRATE,
     "implementation": _UPGRADE,
     "layout": _UPGRADE,
     "law": "epsilon, alphabet, model or budget changed (or window, threshold, warm_up or empty of "
-    "a temporal operator); restore the pipeline and model files, or " + NEW_PIPELINE,
+    "a temporal operator). " + _MIGRATE,
     "reading": "source.value, timestamp, partitioner or dedupe, or operator.alphabet, other, ticks "
-    "or null changed, so the same records would be read as others; set them back, or, if it is "
-    "partitioner alone, stop with the old one and run fugu state repartition, or " + NEW_PIPELINE,
-    "version": "set version back, carry the state over with fugu state continue (from grr to crr), "
-    "or " + NEW_PIPELINE,
+    "or null changed, so the same records would be read as others. If it is partitioner alone, "
+    "stop with the old one and run fugu state repartition. Otherwise: " + _MIGRATE,
+    "version": _MIGRATE,
     "key_epoch": "the state was rotated to another key; use the key file that fugu state rotate "
     "wrote, with encoding: keys. If the rotation was interrupted, run fugu state rotate again",
     "secret_check": "the secret is not the one this state was made with; restore the old one, or "
@@ -93,14 +121,14 @@ _ADVICE = {
     "source_identity": "the source topic was deleted and created again, so offsets name other "
     f"records now; {OVER_NEW_RECORDS}",
     "partitions": "the topic was created again with fewer partitions; " + OVER_NEW_RECORDS,
-    "sink_topic": "releases already published are in another topic; correct sink.topic, or "
-    + NEW_PIPELINE,
-    "sink_identity": "the sink topic was deleted and created again; " + NEW_PIPELINE,
-    "sink_key": "set sink.key back, or " + NEW_PIPELINE,
-    "dead_letters_topic": "set sink.dead_letters back, or " + NEW_PIPELINE,
-    "ledger_topic": "set ledger.topic back, or " + NEW_PIPELINE,
-    "ledger_identity": "the ledger topic was deleted and created again; " + NEW_PIPELINE,
-    "dead_letters_identity": "the dead-letter topic was deleted and created again; " + NEW_PIPELINE,
+    "sink_topic": "releases already published are in another topic; correct sink.topic, or go on "
+    "in a new one with fugu migrate OLD NEW",
+    "sink_identity": "the sink topic was deleted and created again; " + _AGAIN,
+    "sink_key": "set sink.key back, or change it with fugu migrate OLD NEW",
+    "dead_letters_topic": "set sink.dead_letters back, or change it with fugu migrate OLD NEW",
+    "ledger_topic": "set ledger.topic back, or add one with fugu migrate OLD NEW",
+    "ledger_identity": "the ledger topic was deleted and created again; " + _AGAIN,
+    "dead_letters_identity": "the dead-letter topic was deleted and created again; " + _AGAIN,
 }
 _NEVER_SHOWN = {"law", "reading", "secret_check"}
 

@@ -164,17 +164,24 @@ class RowTable:
         start: Callable[[int], State],
         exhaustible: ExhaustibleMechanism | None,
         convert: Callable[[list[bytes], State], State],
+        lasting: Callable[[State], State] = dict,
     ) -> "RowTable":
-        """Return the same streams in a table for another mechanism, with the same lasting columns.
+        """Return the same streams in a table for another mechanism.
 
-        `convert` makes the columns of the streams that have a key; spent ones stay as they are.
+        `convert` makes the columns of the streams that have a key, and `lasting` those of the
+        streams that are exhausted for good, which stay so.
         """
         table, keys = RowTable(start, exhaustible), self.keys
         table.scatter(table.rows_of(keys), convert(keys, self.columns))
         if self.compacted:
-            table._spent = self._spent
+            table._spent = SpentRows(lasting(self._spent.columns), self._spent.digests)
         table.clock = self.clock
         return table
+
+    @property
+    def lasting(self) -> State:
+        """Return what is kept of streams that are exhausted for good, not copied."""
+        return self._spent.columns
 
     def take_in(self, other: "RowTable", rows: Integers) -> None:
         """Add rows of another table, as they are; `StartRefused` if one of the keys has a row."""

@@ -37,10 +37,10 @@ from fugu.dataflows.commands.init import init
 from fugu.dataflows.commands.kinds import show_kinds
 from fugu.dataflows.commands.leakage import leakage
 from fugu.dataflows.commands.ledger import ledger
+from fugu.dataflows.commands.migrate import migrate
 from fugu.dataflows.commands.peek import peek
 from fugu.dataflows.commands.schema import schema
 from fugu.dataflows.commands.state_claim import claim
-from fugu.dataflows.commands.state_continue import continue_
 from fugu.dataflows.commands.state_repartition import repartition
 from fugu.dataflows.commands.state_upgrade import upgrade
 from fugu.dataflows.commands.validate import validate
@@ -178,6 +178,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "schema": schema,
     "explain": explain,
     "peek": peek,
+    "migrate": migrate,
     "ledger": ledger,
     "audit": _checking(audit),
     "evaluate": evaluate,
@@ -193,7 +194,6 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
             "import": state.import_,
             "rotate": state.rotate,
             "upgrade": upgrade,
-            "continue": continue_,
             "repartition": repartition,
             "claim": claim,
         },

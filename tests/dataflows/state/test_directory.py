@@ -98,9 +98,9 @@ def test_a_damaged_fingerprint_is_refused(content: bytes, tmp_path: Path) -> Non
 def test_a_fingerprint_of_a_later_format_is_refused(tmp_path: Path) -> None:
     created(tmp_path).unlock()
     path = tmp_path / "fingerprint.json"
-    path.write_bytes(path.read_bytes().replace(b'"format": 1', b'"format": 2'))
+    path.write_bytes(path.read_bytes().replace(b'"format": 1', b'"format": 3'))
     with pytest.raises(
-        StartRefused, match=r"has format 2, but .* reads format 1.*Run that version"
+        StartRefused, match=r"has format 3, but .* reads format 2.*Run that version"
     ):
         StateDirectory(tmp_path).stored()
 

@@ -1,0 +1,155 @@
+"""Go on with other parameters, under the budgets that streams have spent already.
+
+Streams go on with what they have spent, and, where readers have a belief, with what readers know
+after all releases so far. The new law begins where every partition stopped. The ledger holds what
+both laws promise together. The next state is written beside the present one and exchanged as a
+whole, so a command that was killed is run once more.
+"""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.commands.arguments import PipelineArgument, read_pipeline
+from fugu.dataflows.commands.released_before import released_before
+from fugu.dataflows.flows.carrying_over import CarriedOver, carried_over
+from fugu.dataflows.flows.changed_entry import ChangedEntry
+from fugu.dataflows.flows.found_partitioner import as_begun
+from fugu.dataflows.flows.key_layout import stored_layout, wanted_layout
+from fugu.dataflows.flows.rewriting import Rewriting, extended_topics
+from fugu.dataflows.flows.state_directories import root_directory
+from fugu.dataflows.flows.stopped_state import StoppedState, alone_in, stopped_state
+from fugu.dataflows.kafka.client import Client
+from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.pipeline.config import reading_digest
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.publishing.ledger_topic import find_ledger
+from fugu.dataflows.state.exchange import Exchange
+from fugu.dataflows.state.row_table import RowTable
+
+COMMAND = "fugu migrate"
+
+
+def migrate(
+    old: PipelineArgument,
+    new: PipelineArgument,
+    earlier: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PIPELINE",
+            help="A file from before OLD, where what readers know depends on it. Give it for each.",
+        ),
+    ] = None,
+) -> None:
+    """Carry all budgets from the pipeline file OLD to NEW, or say why that would not be sound.
+
+    Epsilon, budget, model, alphabet, operator, reading, sink and name may change. The pipeline
+    must have stopped gracefully. Killed anywhere, it is run once more.
+    """
+    before = as_begun(old)
+    after = _with_partitioner_of(before, new)
+    change = carried_over(before, after)
+    root, console = root_directory(before), Console()
+    exchange = Exchange(root.path, COMMAND)
+    client = client_of(after.connection(), after.pipeline.source.generation)
+    with alone_in(root):
+        if not exchange.is_decided:
+            with stopped_state(root.path) as state:
+                change.require_state_of(state.first)
+                _write(exchange, client, change, state, list(map(read_pipeline, earlier or [])))
+        ChangedEntry(client, before, after).write()
+        exchange.finish()
+    console.print(
+        f"{after.pipeline.name} goes on under {after.path} where it stopped under {before.path}. "
+        f"{_in_words(change)} Start {after.path}. The old directories {root.path}/shard-*.before-* "
+        "hold original keys: delete them when you are satisfied.",
+        soft_wrap=True,
+    )
+
+
+def _write(
+    exchange: Exchange,
+    client: Client,
+    change: CarriedOver,
+    state: StoppedState,
+    earlier: list[PipelineFile],
+) -> None:
+    before, after = change.before, change.after
+    topics = extended_topics(client, after.pipeline)
+    ChangedEntry(client, before, after).require_room()
+    tables = _carried(client, change, state, earlier)
+    following = Rewriting(
+        after,
+        change.becomes,
+        client,
+        topics,
+        find_ledger(client, after.pipeline),
+        state,
+        stored_layout(before, state.first),
+        wanted_layout(after.pipeline, topics.source),
+    )
+    ledger = following.ledger
+    following.write(
+        exchange,
+        tables,
+        {
+            "pipeline": after.pipeline.name,
+            "operator": change.becomes.kind,
+            "implementation": change.becomes.implementation,
+            "law": change.becomes.law_digest().hex(),
+            "reading": reading_digest(after.pipeline),
+            "version": after.pipeline.version,
+            "sink_key": after.pipeline.sink.key,
+            "ledger_topic": "" if ledger is None else ledger.name,
+            "ledger_identity": "" if ledger is None else ledger.identity,
+        },
+    )
+
+
+def _carried(
+    client: Client, change: CarriedOver, state: StoppedState, earlier: list[PipelineFile]
+) -> dict[int, RowTable]:
+    """Return all rows under the next law; `StartRefused` where it promises less than was spent."""
+    tables = state.tables(change.before, change.was)
+    beyond = sum(
+        change.carry.beyond(columns)
+        for table in tables.values()
+        for columns in (table.columns, table.lasting)
+    )
+    if beyond:
+        promised = change.becomes.guarantees()[0].epsilon
+        twice = " (twice, because it was spent relative to another model)"
+        raise StartRefused(
+            f"budget.total: {promised:.6g} nats are promised for the whole life of a stream, and "
+            f"{beyond} streams have spent more{twice if change.carry.factor > 1 else ''}. Raise it "
+            f"in {change.after.path} to at least what they have spent. Nothing was changed."
+        )
+    rows = change.rows_of
+    if change.carry.form == "replayed":
+        rows = released_before(Console(stderr=True), client, state, change, earlier).rows_of
+    following = change.table()
+    return {
+        partition: table.converted(*following, rows, change.carry.lasting)
+        for partition, table in tables.items()
+    }
+
+
+def _with_partitioner_of(before: PipelineFile, after: PipelineFile) -> PipelineFile:
+    """Return the new file with the partitioner of before, where it says `auto`."""
+    source = after.pipeline.source
+    if source.partitioner != "auto":
+        return after
+    found = before.pipeline.source.partitioner
+    same = source.model_copy(update={"partitioner": found})
+    return after.replacing(after.pipeline.model_copy(update={"source": same}))
+
+
+def _in_words(change: CarriedOver) -> str:
+    """Say what became of budgets and beliefs."""
+    factor = change.carry.factor
+    spent = "Every stream keeps what it has spent"
+    if factor > 1:
+        spent = f"What every stream has spent counts {factor} times, since its model is gone"
+    return f"{spent}; streams that are exhausted stay so."

@@ -1,0 +1,98 @@
+"""Write into the ledger what a pipeline promises after a migration, and shut out what was before.
+
+Whatever is written can be written again: a command that was killed in here is run once more.
+"""
+
+import logging
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from fugu.dataflows.flows.pipeline_entry import pipeline_entry
+from fugu.dataflows.flows.state_directories import shard_directories
+from fugu.dataflows.kafka.client import Client, Topic
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.source_budget import check
+from fugu.dataflows.publishing.continued import continued
+from fugu.dataflows.publishing.control_topic import find_control
+from fugu.dataflows.publishing.entries import PipelineEntry
+from fugu.dataflows.publishing.lease import Leases, unit_of
+from fugu.dataflows.publishing.ledger_topic import (
+    find_ledger,
+    read_ledger,
+    withdraw_entry,
+    write_entry,
+)
+from fugu.dataflows.publishing.registration import promises_of
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ChangedEntry:
+    """Hold a pipeline file before and after a migration, and the Kafka of both."""
+
+    client: Client
+    before: PipelineFile
+    after: PipelineFile
+
+    def require_room(self) -> None:
+        """Raise `StartRefused` if both laws together exceed a declared `source.budget`."""
+        if self._ledger is not None:
+            self._composed(self._ledger)
+
+    def write(self) -> None:
+        """Enter what both laws promise, and let no copy of the state of before start again."""
+        if self._ledger is not None:
+            entry = self._composed(self._ledger)
+            write_entry(self.client, self._ledger, entry)
+            if self._was.key() != entry.key():
+                withdraw_entry(self.client, self._ledger, self._was)
+        self._retire()
+
+    @cached_property
+    def _ledger(self) -> Topic | None:
+        return find_ledger(self.client, self.after.pipeline)
+
+    @cached_property
+    def _was(self) -> PipelineEntry:
+        return self._entry(self.before)
+
+    def _entry(self, file: PipelineFile) -> PipelineEntry:
+        pipeline = file.pipeline
+        source, sink = map(self.client.topic, (pipeline.source.topic, pipeline.sink.topic))
+        assert source is not None
+        return pipeline_entry(pipeline, source, sink, configure(file).mechanism)
+
+    def _composed(self, ledger: Topic) -> PipelineEntry:
+        """Return the entry of now, with what was promised before."""
+        entry = self._entry(self.after)
+        same = (entry.source, entry.source_identity)
+        entries = [
+            found
+            for found in read_ledger(self.client, ledger).pipelines
+            if (found.source, found.source_identity) == same
+        ]
+        own = {found.pipeline: found for found in entries}
+        known = own.get(entry.pipeline) or own.get(self._was.pipeline) or self._was
+        entry = replace(continued(entry, known), pipeline=entry.pipeline)
+        names = entry.pipeline, self._was.pipeline
+        others = [found for found in entries if found.pipeline not in names]
+        check(entry.source, promises_of([*others, entry]))
+        return entry
+
+    def _retire(self) -> None:
+        """Claim what the state was before, if that has another name or sink now.
+
+        A copy of it that was made before would otherwise find its last claim still valid.
+        """
+        was, now = self._was, self._entry(self.after)
+        if (was.pipeline, was.sink_identity) == (now.pipeline, now.sink_identity):
+            return
+        control = find_control(self.client, self.before.pipeline, self._ledger)
+        if control is None or not was.sink_identity:
+            return
+        units = [unit_of(one, was.sink_identity) for one in shard_directories(self.before)]
+        with closing(Leases(self.client, control, was.pipeline)) as leases:
+            leases.retire(units)

@@ -1,0 +1,164 @@
+"""Write the next state of a pipeline beside the present one, which stopped gracefully.
+
+Every row is written anew, where the keys of now belong. The new directories begin where the old
+ones stopped: a first start reads the source from there on, and looks for its own releases behind
+those that are in the topics already.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from fugu.dataflows.base.errors import KafkaUnavailable
+from fugu.dataflows.flows.first_start import empty_topic_begin, own_begin
+from fugu.dataflows.flows.key_layout import KeyLayout, require_known_places
+from fugu.dataflows.flows.state_directories import root_directory, shard_directories
+from fugu.dataflows.flows.stopped_state import StoppedState
+from fugu.dataflows.kafka.client import Client, Topic
+from fugu.dataflows.pipeline.config import Pipeline
+from fugu.dataflows.pipeline.mechanisms import columns_of
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.topics import Topics, bounds_of, find_topics
+from fugu.dataflows.stages.per_record import exhaustible
+from fugu.dataflows.state.exchange import Exchange
+from fugu.dataflows.state.fingerprint import Fingerprint, FormerLaw
+from fugu.dataflows.state.lease_file import LeaseFile
+from fugu.dataflows.state.moved_rows import moved_rows
+from fugu.dataflows.state.row_log import RowLog
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class Rewriting:
+    """Hold what the next state is made for: a pipeline file, its mechanism, topics and layout."""
+
+    file: PipelineFile
+    mechanism: Mechanism
+    client: Client
+    topics: Topics
+    ledger: Topic | None
+    state: StoppedState
+    before: KeyLayout
+    layout: KeyLayout
+
+    def write(
+        self, exchange: Exchange, tables: Mapping[int, RowTable], changed: Mapping[str, object]
+    ) -> int:
+        """Write all new directories and decide for them; return how many streams moved.
+
+        `tables` are the rows of the partitions of before, in columns of the new mechanism;
+        `changed` says which other entries of the fingerprint are new.
+        """
+        after, moved = self._placed(tables)
+        begin, directories = self._begin(), shard_directories(self.file)
+        start, ends = columns_of(self.file.pipeline, self.mechanism), exhaustible(self.mechanism)
+        for shard, directory in enumerate(directories):
+            new = exchange.new(directory.path)
+            fingerprint = self._fingerprint(shard, begin).model_copy(update=changed)
+            LeaseFile.read(directory.path).write(new.path)
+            new.create(fingerprint)
+            for partition in fingerprint.own_partitions:
+                RowLog(new.rows, partition, start, ends).found(after[partition])
+        root = root_directory(self.file).path
+        old = sorted(root.glob("shard-[0-9][0-9][0-9][0-9]"))
+        exchange.decide(old, [directory.path for directory in directories])
+        return moved
+
+    def _placed(self, tables: Mapping[int, RowTable]) -> tuple[Mapping[int, RowTable], int]:
+        start, ends = columns_of(self.file.pipeline, self.mechanism), exhaustible(self.mechanism)
+        empty = partial(RowTable, start, ends)
+        same = self.layout.partitions, self.layout.partitioner
+        if same == (self.before.partitions, self.before.partitioner):
+            own = range(self.layout.partitions)
+            return {one: tables[one] if one in tables else empty() for one in own}, 0
+        require_known_places(self.file.pipeline)
+        homes = self.layout.homes
+        after = moved_rows(list(tables.values()), homes, self.layout.partitions, empty)
+        away = (np.count_nonzero(homes(table.keys) != one) for one, table in tables.items())
+        return dict(enumerate(after)), sum(map(int, away))
+
+    def _begin(self) -> dict[str, dict[str, int]]:
+        """Return where all partitions go on: where they stopped, or, added ones, at their start.
+
+        A topic that is not the one of before has to be empty.
+        """
+        partitions, topics, was = list(range(self.layout.partitions)), self.topics, self.state.first
+        stopped_at = self.state.stopped_at
+        added = [partition for partition in partitions if str(partition) not in stopped_at]
+        bounds = bounds_of(self.client, topics.source, added) if added else {}
+        sink = own_begin if topics.sink.identity == was.sink_identity else empty_topic_begin
+        same = topics.dead_letters.identity == was.dead_letters_identity
+        dead_letters = own_begin if same else empty_topic_begin
+        return {
+            "source_begin": stopped_at | {str(p): bound.start for p, bound in bounds.items()},
+            "sink_begin": sink(self.client, topics.sink, partitions),
+            "dead_letters_begin": dead_letters(self.client, topics.dead_letters, partitions),
+            "ledger_begin": own_begin(self.client, self.ledger, partitions),
+        }
+
+    def _fingerprint(self, shard: int, begin: dict[str, dict[str, int]]) -> Fingerprint:
+        """Return the fingerprint of a shard, which is as before but for the layout."""
+        first, topics = self.state.first, self.topics
+        rotated_at = zip(*(one.rotated_at for one in self.state.fingerprints), strict=True)
+        changed = first.model_copy(
+            update={
+                "format": 2,
+                "shard": shard,
+                "shards": self.layout.shards,
+                "partitions": self.layout.partitions,
+                "sink_topic": topics.sink.name,
+                "sink_identity": topics.sink.identity,
+                "dead_letters_topic": topics.dead_letters.name,
+                "dead_letters_identity": topics.dead_letters.identity,
+                "rotated_at": [
+                    {p: offset for begun in epoch for p, offset in begun.items()}
+                    for epoch in rotated_at
+                ],
+                "upgraded_at": {},
+                "former": [*first.former, self._former()],
+            }
+        )
+        own = set(map(str, changed.own_partitions))
+        within = {
+            name: {partition: offset for partition, offset in offsets.items() if partition in own}
+            for name, offsets in begin.items()
+        }
+        return changed.model_copy(update=within)
+
+    def _former(self) -> FormerLaw:
+        """Return where the releases of before are."""
+        was, every = self.state.first, self.state.fingerprints
+        partitions = sorted(int(one) for stored in every for one in stored.sink_begin)
+        found = self.client.topic(was.sink_topic)
+        gone = found is None or found.identity != was.sink_identity
+        ends = {} if found is None or gone else bounds_of(self.client, found, partitions)
+        return FormerLaw(
+            operator=was.operator,
+            law=was.law,
+            version=was.version,
+            source_begin={p: at for stored in every for p, at in stored.source_begin.items()},
+            sink_topic=was.sink_topic,
+            sink_identity=was.sink_identity,
+            sink_begin={p: at for stored in every for p, at in stored.sink_begin.items()},
+            sink_end={str(partition): bound.end for partition, bound in ends.items()},
+        )
+
+
+def extended_topics(client: Client, pipeline: Pipeline) -> Topics:
+    """Give sink and dead letters as many partitions as the source, and return all three."""
+    source = client.topic(pipeline.source.topic)
+    for name in (pipeline.sink.topic, pipeline.sink.dead_letter_topic):
+        topic = client.topic(name)
+        if source is None or topic is None or topic.partitions >= source.partitions:
+            continue
+        if not pipeline.sink.create:
+            raise KafkaUnavailable(
+                f"topic {name} has {topic.partitions} partitions, and {source.name} has "
+                f"{source.partitions}. Extend it (kafka-topics.sh --alter --topic {name} "
+                f"--partitions {source.partitions}), or write sink.create: true, and run this again"
+            )
+        client.add_partitions(name, source.partitions)
+    return find_topics(client, pipeline)

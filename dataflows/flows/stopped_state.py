@@ -1,0 +1,104 @@
+"""Own the whole state of a pipeline over streams that stopped gracefully, to write it anew."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from fugu.dataflows.base.errors import ConfigurationError, StartRefused
+from fugu.dataflows.flows.former_stages import former_rows
+from fugu.dataflows.pipeline.mechanisms import columns_of
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.stages.per_record import exhaustible
+from fugu.dataflows.state.directory import StateDirectory
+from fugu.dataflows.state.fingerprint import Fingerprint
+from fugu.dataflows.state.row_log import blocks, generation_of, log_files, read_rows
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class StoppedState:
+    """Hold the directories of all shards, and where every partition stopped."""
+
+    directories: Sequence[StateDirectory]
+    fingerprints: Sequence[Fingerprint]
+    stopped_at: dict[str, int]
+
+    @property
+    def first(self) -> Fingerprint:
+        """Return the fingerprint of shard 0; those of the others differ in their shard alone."""
+        return self.fingerprints[0]
+
+    def tables(self, file: PipelineFile, mechanism: Mechanism) -> dict[int, RowTable]:
+        """Return the rows of every partition, as its last complete block left them."""
+        return {
+            partition: table
+            for directory, stored in zip(self.directories, self.fingerprints, strict=True)
+            for partition, table in newest_tables(file, mechanism, directory, stored)
+        }
+
+
+@contextmanager
+def alone_in(root: StateDirectory) -> Iterator[None]:
+    """Keep supervisors, and a second command of this kind, from running."""
+    if not root.path.is_dir():
+        raise ConfigurationError(f"there is no state in {root.path}; has the pipeline run yet?")
+    root.lock()
+    try:
+        yield
+    finally:
+        root.unlock()
+
+
+@contextmanager
+def stopped_state(root: Path) -> Iterator[StoppedState]:
+    """Own all shards that the state has, however many the pipeline file says."""
+    found = map(StateDirectory, sorted(root.glob("shard-[0-9][0-9][0-9][0-9]")))
+    directories = [directory for directory in found if not directory.is_empty]
+    with ExitStack() as locks:
+        for directory in directories:
+            directory.lock()
+            locks.callback(directory.unlock)
+        stored = [directory.stored() for directory in directories]
+        fingerprints = [one for one in stored if one is not None]
+        shards = [one.shard for one in fingerprints]
+        if not fingerprints or shards != list(range(fingerprints[0].shards)):
+            raise ConfigurationError(
+                f"the state in {root} is not whole: a shard has not run yet, or is missing. Start "
+                "the pipeline with all shards and stop it, or restore the state directory"
+            )
+        stopped_at = {
+            partition: offset
+            for directory in directories
+            for partition, offset in require_graceful_stop(directory).items()
+        }
+        if stopped_at.keys() != set(map(str, range(fingerprints[0].partitions))):
+            raise StartRefused(
+                f"{root}: the last stop does not say where every partition stood. Start the "
+                "pipeline, let it catch up, stop it with SIGTERM or Ctrl-C, and try again."
+            )
+        yield StoppedState(directories, fingerprints, stopped_at)
+
+
+def require_graceful_stop(directory: StateDirectory) -> dict[str, int]:
+    """Return the next source offset of every partition; `StartRefused` after a crash."""
+    positions = directory.stopped_at()
+    if positions is None:
+        raise StartRefused(
+            f"{directory.path}: the pipeline did not stop gracefully, or before it had caught up. "
+            "Start it, let it catch up, stop it with SIGTERM or Ctrl-C, and try again."
+        )
+    return positions
+
+
+def newest_tables(
+    file: PipelineFile, mechanism: Mechanism, directory: StateDirectory, stored: Fingerprint
+) -> Iterator[tuple[int, RowTable]]:
+    """Yield the rows of every partition that has a log, as its last complete block left them."""
+    columns, ends = columns_of(file.pipeline, mechanism), exhaustible(mechanism)
+    for partition in stored.own_partitions:
+        if logs := log_files(directory.rows, partition):
+            newest = blocks(max(logs, key=generation_of))
+            former = former_rows(file.pipeline, mechanism, stored, partition)
+            yield partition, read_rows(newest, columns, ends, former)

@@ -1,0 +1,1 @@
+"""Carry what streams have spent, and what readers know of them, over to another law."""
