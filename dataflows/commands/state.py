@@ -148,6 +148,18 @@ def rotate(
 
 
 @contextmanager
+def alone(root: StateDirectory) -> Iterator[None]:
+    """Keep supervisors, and commands that exchange directories, from running beside."""
+    if not root.path.is_dir():
+        raise ConfigurationError(f"there is no state in {root.path}; has the pipeline run yet?")
+    root.lock()
+    try:
+        yield
+    finally:
+        root.unlock()
+
+
+@contextmanager
 def stopped(file: PipelineFile) -> Iterator[list[StateDirectory]]:
     """Own the directories of all shards; `StartRefused` while a process runs one of them."""
     directories = all_directories(file)

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from fugu.dataflows.base.errors import ConfigurationError, KafkaUnavailable, StartRefused
 from fugu.dataflows.commands.arguments import PipelineArgument
-from fugu.dataflows.commands.state import newest_tables, require_graceful_stop
+from fugu.dataflows.commands.state import alone, newest_tables, require_graceful_stop
 from fugu.dataflows.flows.first_start import own_begin
 from fugu.dataflows.flows.found_partitioner import as_begun, stored_partitioner
 from fugu.dataflows.flows.state_directories import root_directory, shard_directories
@@ -39,6 +39,8 @@ from fugu.dataflows.state.moved_rows import moved_rows
 from fugu.dataflows.state.row_log import RowLog
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Integers, Mechanism
+
+_COMMAND = "fugu state repartition"
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,8 @@ def repartition(pipeline: PipelineArgument) -> None:
     root, console = root_directory(pipeline), Console()
     exchange = Exchange(root.path)
     _require_single_records(pipeline.pipeline)
-    with _alone(root):
-        if exchange.is_decided:
+    with alone(root):
+        if exchange.is_decided(_COMMAND):
             exchange.finish()
             console.print(f"{root.path}: what was begun is complete. Start {pipeline.path}.")
             return
@@ -89,7 +91,7 @@ def repartition(pipeline: PipelineArgument) -> None:
                 return
             moved = _write(exchange, pipeline, state, layout, client, topics)
             new = [directory.path for directory in shard_directories(pipeline)]
-            exchange.decide(sorted(root.path.glob("shard-[0-9][0-9][0-9][0-9]")), new)
+            exchange.decide(sorted(root.path.glob("shard-[0-9][0-9][0-9][0-9]")), new, _COMMAND)
             exchange.finish()
     console.print(
         f"moved {moved:,} streams with their budgets, from {state.layout} to {layout}. Start "
@@ -108,18 +110,6 @@ def _require_single_records(pipeline: Pipeline) -> None:
             "topic, and start a pipeline over it when this one has released its last tick; what "
             "both release adds up, and fugu ledger shows the sum"
         )
-
-
-@contextmanager
-def _alone(root: StateDirectory) -> Iterator[None]:
-    """Keep supervisors, and this command, from running a second time."""
-    if not root.path.is_dir():
-        raise ConfigurationError(f"there is no state in {root.path}; has the pipeline run yet?")
-    root.lock()
-    try:
-        yield
-    finally:
-        root.unlock()
 
 
 @contextmanager

@@ -66,12 +66,12 @@ class StateDirectory:
         self.refuse_while_exchanged()
 
     def refuse_while_exchanged(self) -> None:
-        """Raise `StartRefused` where `fugu state repartition` was cut short."""
-        if (self.path.parent / EXCHANGE).exists():
+        """Raise `StartRefused` where a command was cut short that exchanges directories."""
+        if command := exchanging(self.path.parent):
             self.unlock()
             raise StartRefused(
-                f"{self.path}: rows were being moved to other partitions when the command ended. "
-                "Run fugu state repartition once more; it completes what was begun."
+                f"{self.path}: the state was being exchanged for another one when the command "
+                f"ended. Run {command} once more; it completes what was begun."
             )
 
     def unlock(self) -> None:
@@ -178,6 +178,15 @@ class StateDirectory:
     @property
     def _unfinished(self) -> Path:
         return self.path / f"{_FILE}.new"
+
+
+def exchanging(root: Path) -> str | None:
+    """Return the command that exchanges directories inside a state directory, if one does."""
+    try:
+        content = (root / EXCHANGE).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return str(orjson.loads(content)["command"])
 
 
 def _fingerprint(path: Path, content: bytes) -> Fingerprint:

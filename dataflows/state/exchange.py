@@ -16,7 +16,8 @@ from shutil import rmtree
 
 import orjson
 
-from fugu.dataflows.state.directory import EXCHANGE, StateDirectory
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.state.directory import EXCHANGE, StateDirectory, exchanging
 from fugu.dataflows.state.durable_file import replace_durably, sync_folder
 
 _NEXT = ".next"
@@ -28,10 +29,17 @@ class Exchange:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    @property
-    def is_decided(self) -> bool:
-        """Return whether the new directories count already."""
-        return self._mark.exists()
+    def is_decided(self, command: str) -> bool:
+        """Return whether the new directories count already that the command has written.
+
+        Raises `StartRefused` if another command was cut short.
+        """
+        begun = exchanging(self.root)
+        if begun not in (None, command):
+            raise StartRefused(
+                f"{self.root}: {begun} was cut short. Run it once more; it completes what it began."
+            )
+        return begun is not None
 
     def new(self, path: Path) -> StateDirectory:
         """Return an empty directory that is to take the place of `path`."""
@@ -41,17 +49,25 @@ class Exchange:
         following.mkdir(mode=0o700)
         return StateDirectory(following)
 
-    def decide(self, old: Iterable[Path], new: Iterable[Path]) -> None:
-        """Make the new directories count instead of the old ones; no other one is put in place."""
+    def waiting(self) -> list[StateDirectory]:
+        """Return the new directories that count already and are not yet in their place."""
+        paths = [_following(self.root / name) for name in self._names()["new"]]
+        return [StateDirectory(path) for path in paths if path.exists()]
+
+    def decide(self, old: Iterable[Path], new: Iterable[Path], command: str) -> None:
+        """Make the new directories count instead of the old ones; no other one is put in place.
+
+        The `command` has to `finish`, as often as it is cut short.
+        """
         names = {"old": [path.name for path in old], "new": [path.name for path in new]}
         for following in self.root.glob(f"*{_NEXT}"):
             if following.name.removesuffix(_NEXT) not in names["new"]:
                 rmtree(following)
-        replace_durably(self._mark, orjson.dumps(names))
+        replace_durably(self._mark, orjson.dumps({**names, "command": command}))
 
     def finish(self) -> None:
         """Put every new directory in its place and every old one aside."""
-        names = orjson.loads(self._mark.read_bytes())
+        names = self._names()
         for name in sorted({*names["old"], *names["new"]}):
             path = self.root / name
             following = _following(path)
@@ -64,13 +80,17 @@ class Exchange:
         self._mark.unlink()
         sync_folder(self.root)
 
+    def _names(self) -> dict[str, list[str]]:
+        names: dict[str, list[str]] = orjson.loads(self._mark.read_bytes())
+        return names
+
     @property
     def _mark(self) -> Path:
         return self.root / EXCHANGE
 
 
 def _put_aside(path: Path) -> None:
-    """Keep a state; what a refused start has made in its place holds nothing."""
+    """Keep a state; what holds none makes room: a refused start has made it, or it is no shard."""
     if not path.exists():
         return
     if StateDirectory(path).is_empty:

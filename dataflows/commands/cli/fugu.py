@@ -38,6 +38,7 @@ from fugu.dataflows.commands.kinds import show_kinds
 from fugu.dataflows.commands.leakage import leakage
 from fugu.dataflows.commands.ledger import ledger
 from fugu.dataflows.commands.peek import peek
+from fugu.dataflows.commands.redrive import redrive
 from fugu.dataflows.commands.schema import schema
 from fugu.dataflows.commands.state_claim import claim
 from fugu.dataflows.commands.state_continue import continue_
@@ -179,6 +180,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "explain": explain,
     "peek": peek,
     "ledger": ledger,
+    "redrive": redrive,
     "audit": _checking(audit),
     "evaluate": evaluate,
     "leakage": leakage,
