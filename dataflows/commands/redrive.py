@@ -1,55 +1,27 @@
-"""Release records that were refused, each one once, at its position and from the budget of its row.
+"""Release records that were refused: each one once, at its position, and from one budget."""
 
-Everything is computed first. The new state of all shards, and what is to be published, are written
-beside the state and made to count together; only then is anything published. A command that was
-killed before has changed nothing, and one that was killed later is run once more: it publishes the
-same bytes.
-"""
-
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
-from functools import partial
-from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 from rich.console import Console
 
-from fugu.dataflows.base.batches import Outgoing, Reason
+from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.durations import MILLISECOND, between
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
 from fugu.dataflows.commands.output import print_json
-from fugu.dataflows.commands.state import alone, newest_tables, require_graceful_stop
-from fugu.dataflows.flows.first_start import own_begin
+from fugu.dataflows.commands.redriven_state import COMMAND, complete, decide
+from fugu.dataflows.commands.state import alone
 from fugu.dataflows.flows.found_partitioner import as_begun
-from fugu.dataflows.flows.preparation import prepared
-from fugu.dataflows.flows.redriven_sinks import RedrivenSinks
-from fugu.dataflows.flows.redriving import Choice, Offsets, Redriving, chosen_records
-from fugu.dataflows.flows.state_directories import root_directory, shard_directories
-from fugu.dataflows.flows.streams import StreamsPlan
-from fugu.dataflows.kafka.client import Client
-from fugu.dataflows.kafka.clients import client_of
-from fugu.dataflows.kafka.source import StopFlag
+from fugu.dataflows.flows.redriving import Choice
+from fugu.dataflows.flows.state_directories import root_directory
 from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.control_topic import find_control
-from fugu.dataflows.publishing.lease import Leases, unit_of
-from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.stages.stage_kind import StageKind
-from fugu.dataflows.state.directory import StateDirectory
-from fugu.dataflows.state.durable_file import sync_folder
 from fugu.dataflows.state.exchange import Exchange
-from fugu.dataflows.state.fingerprint import Fingerprint
-from fugu.dataflows.state.lease_file import LeaseFile
-from fugu.dataflows.state.redrive import FOLDER, Begins, Driven, Tally, due_file
-from fugu.dataflows.state.row_log import RowLog
-from fugu.dataflows.state.row_table import RowTable
+from fugu.dataflows.state.redrive import FOLDER, Driven, Tally
 
-_COMMAND = "fugu redrive"
 _ALLOWED = (Reason.WRONG_PARTITION, Reason.TOO_MANY_KEYS)
 """Reasons that depend on keys alone: that a release comes late tells nothing about its value."""
 
@@ -81,14 +53,14 @@ def redrive(
     root = root_directory(pipeline)
     exchange = Exchange(root.path)
     with alone(root):
-        if not exchange.is_decided(_COMMAND):
-            tally = _decide(pipeline, exchange, choice, dry_run=dry_run)
+        if not exchange.is_decided(COMMAND):
+            tally = decide(pipeline, exchange, choice, dry_run=dry_run)
             if tally is not None:
                 _report(tally, as_json, "would drive" if dry_run else "drove")
                 return
         elif dry_run:
             raise StartRefused("an earlier fugu redrive is not complete. Run it without --dry-run.")
-        _complete(pipeline, exchange)
+        complete(pipeline, exchange)
         _report(Driven.read(root.path / FOLDER).tally, as_json, "drove")
 
 
@@ -133,179 +105,6 @@ def _moment(option: str, text: str | None) -> int | None:
     return (moment - datetime.fromtimestamp(0, UTC)) // MILLISECOND
 
 
-@dataclass(frozen=True)
-class _Stopped:
-    """Hold the plans of all shards of a pipeline that stopped gracefully, and where it stood."""
-
-    plans: list[StreamsPlan]
-    stopped_at: dict[str, int]
-
-
-def _decide(
-    file: PipelineFile, exchange: Exchange, choice: Choice, *, dry_run: bool
-) -> Tally | None:
-    """Compute everything, and make it count; return a tally where nothing is left to be done."""
-    folder = exchange.root / FOLDER
-    driven, tally = Driven.read(folder), Tally()
-    with _stopped(file) as stopped:
-        plan = stopped.plans[0]
-        chosen = chosen_records(plan, choice, driven.offsets, tally)
-        tables = _tables(file, stopped.plans)
-        if dry_run or not chosen:
-            Redriving(plan, tables, _nowhere, tally).drive(chosen)
-            return tally
-        begins, new = _begins(plan), exchange.new(folder)
-        with due_file(new.path) as due:
-            done = Redriving(plan, tables, due.add, tally).drive(chosen)
-        if not any(map(len, done.values())):
-            return tally
-        Driven(_together(driven.offsets, done), tally, begins, due.count).write(new.path)
-        _write(exchange, stopped, tables)
-        old = [plan.directory.path for plan in stopped.plans]
-        exchange.decide(old, [*old, folder], _COMMAND)
-    return None
-
-
-def _nowhere(output: object, outgoing: Outgoing) -> None:
-    return
-
-
-@contextmanager
-def _stopped(file: PipelineFile) -> Iterator[_Stopped]:
-    """Own all shards, and everything that a start checks."""
-    directories = shard_directories(file)
-    for directory in directories:
-        directory.refuse_while_exchanged()
-        if directory.is_empty:
-            raise ConfigurationError(
-                f"there is no state in {directory.path}; has the pipeline run yet, with all shards?"
-            )
-    plans = [plan for plan in prepared(file, None, StopFlag()) if isinstance(plan, StreamsPlan)]
-    try:
-        stopped_at: dict[str, int] = {}
-        for plan in plans:
-            stopped_at |= require_graceful_stop(plan.directory)
-        if stopped_at.keys() != set(map(str, range(plans[0].fingerprint.partitions))):
-            raise StartRefused(
-                f"{file.path}: the last stop does not say where every partition stood. Start the "
-                "pipeline, let it catch up, stop it with SIGTERM or Ctrl-C, and try again."
-            )
-        yield _Stopped(plans, stopped_at)
-    finally:
-        for plan in plans:
-            plan.directory.unlock()
-
-
-def _tables(file: PipelineFile, plans: list[StreamsPlan]) -> dict[int, RowTable]:
-    stage = plans[0].stage
-    tables = {
-        partition: RowTable(stage.start, stage.ends)
-        for partition in range(plans[0].fingerprint.partitions)
-    }
-    for plan in plans:
-        tables |= newest_tables(file, stage.mechanism, plan.directory, plan.fingerprint)
-    return tables
-
-
-def _begins(plan: StreamsPlan) -> Begins:
-    """Return where topics end now, behind which the records of this command will stand."""
-    partitions = list(range(plan.fingerprint.partitions))
-    begins: Begins = {"sink": _ends(plan.client, plan.fingerprint.sink_topic, partitions)}
-    if plan.fingerprint.ledger_topic:
-        begins["ledger"] = _ledger_ends(plan.client, plan.fingerprint, partitions)
-    return begins
-
-
-def _ends(client: Client, topic: str, partitions: list[int]) -> dict[str, int]:
-    reader = client.reader(topic)
-    try:
-        return {str(p): bound.end for p, bound in reader.bounds(partitions).items()}
-    finally:
-        reader.close()
-
-
-def _ledger_ends(client: Client, stored: Fingerprint, partitions: list[int]) -> dict[str, int]:
-    ledger = client.topic(stored.ledger_topic) if stored.ledger_topic else None
-    return own_begin(client, ledger, partitions)
-
-
-def _together(before: Offsets, now: Offsets) -> Mapping[int, np.ndarray]:
-    nothing = np.zeros(0, dtype=np.int64)
-    return {
-        partition: np.union1d(before.get(partition, nothing), now.get(partition, nothing))
-        for partition in sorted(before.keys() | now.keys())
-    }
-
-
-def _write(exchange: Exchange, stopped: _Stopped, tables: Mapping[int, RowTable]) -> None:
-    """Write the new directories of all shards, whose rows have released what is to be published."""
-    for plan in stopped.plans:
-        stored, own = plan.fingerprint, plan.fingerprint.own_partitions
-        new = exchange.new(plan.directory.path)
-        LeaseFile.read(plan.directory.path).write(new.path)
-        begin = {str(partition): stopped.stopped_at[str(partition)] for partition in own}
-        dead_letters = _ends(plan.client, stored.dead_letters_topic, own)
-        changed = {"source_begin": begin, "dead_letters_begin": dead_letters, "upgraded_at": {}}
-        new.create(stored.model_copy(update=changed))
-        for partition in own:
-            RowLog(new.rows, partition, plan.stage.start, plan.stage.ends).found(tables[partition])
-
-
-def _complete(file: PipelineFile, exchange: Exchange) -> None:
-    """Publish what is not yet published, and put the new directories into their places."""
-    waiting = {directory.path.stem: directory for directory in exchange.waiting()}
-    folder = waiting.pop(FOLDER, None)
-    if folder is not None:
-        client = client_of(file.connection(), file.pipeline.source.generation)
-        fingerprints = {name: _stored(directory) for name, directory in waiting.items()}
-        first = next(iter(fingerprints.values()))
-        with _held(file, client, waiting, first) as wait:
-            driven = Driven.read(folder.path)
-            RedrivenSinks(client, first, folder.path, driven, wait).publish()
-        for name, stored in fingerprints.items():
-            own = stored.own_partitions
-            changed = {
-                "sink_begin": _ends(client, stored.sink_topic, own),
-                "ledger_begin": _ledger_ends(client, stored, own),
-            }
-            waiting[name].replace(stored.model_copy(update=changed))
-            sync_folder(waiting[name].path)
-    exchange.finish()
-
-
-def _stored(directory: StateDirectory) -> Fingerprint:
-    stored = directory.stored()
-    assert stored is not None
-    return stored
-
-
-@contextmanager
-def _held(
-    file: PipelineFile, client: Client, directories: Mapping[str, StateDirectory], one: Fingerprint
-) -> Iterator[partial[None]]:
-    """Claim the state of all shards, where claims are kept; give what raises if another does."""
-    control = find_control(client, file.pipeline, find_ledger(client, file.pipeline))
-    units: dict[str, Path] = {
-        unit_of(StateDirectory(directory.path.with_name(name)), one.sink_identity): directory.path
-        for name, directory in directories.items()
-    }
-    if control is None:
-        yield partial(_require_held, None, [])
-        return
-    leases = Leases(client, control, file.pipeline.name)
-    try:
-        leases.take(units)
-        yield partial(_require_held, leases, list(units))
-    finally:
-        leases.close()
-
-
-def _require_held(leases: Leases | None, units: list[str]) -> None:
-    for unit in units:
-        assert leases is not None
-        leases.require_held(unit)
-
-
 def _report(tally: Tally, as_json: bool, did: str) -> None:
     if as_json:
         print_json(asdict(tally))
@@ -319,8 +118,8 @@ def _report(tally: Tally, as_json: bool, did: str) -> None:
     said = f"{did} {tally.records:,} records again: {', '.join(parts)}"
     if tally.foreign:
         said += (
-            f". {tally.foreign:,} dead letters have names that the present key does not make, so "
-            "their records were left alone: they are older than the last fugu state rotate, of "
-            "another version of the pipeline, or written by somebody else"
+            f". Left alone because the present key does not make their names: {tally.foreign:,} "
+            "dead letters. They are older than the last fugu state rotate, of another version of "
+            "the pipeline, or written by somebody else"
         )
     Console(soft_wrap=True).print(said)

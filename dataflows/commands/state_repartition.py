@@ -95,7 +95,7 @@ def repartition(pipeline: PipelineArgument) -> None:
             exchange.finish()
     console.print(
         f"moved {moved:,} streams with their budgets, from {state.layout} to {layout}. Start "
-        f"{pipeline.path}. Records that were refused as wrong_partition before stay dead letters. "
+        f"{pipeline.path}; fugu redrive before it releases what was refused as wrong_partition. "
         f"The old directories {root.path}/shard-*.before-* hold original keys: delete them when "
         "you are satisfied."
     )

@@ -22,7 +22,7 @@ class Fingerprint(BaseModel):
     `rotated_at`, the first source offset of every partition that is drawn with the key of epoch 1,
     2, ...; `upgraded_at`, the first source offset of every partition that this version read, where
     the version of Fugu before began the state. `layout` counts changes of what is kept beside the
-    mechanism's own columns.
+    mechanism's own columns. `redriven` counts how often refused records were driven again.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -56,6 +56,7 @@ class Fingerprint(BaseModel):
     rotated_at: list[dict[str, int]] = []
     layout: int = 1
     upgraded_at: dict[str, int] = {}
+    redriven: int = 0
 
     @property
     def own_partitions(self) -> list[int]:

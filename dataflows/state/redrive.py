@@ -51,14 +51,24 @@ class Tally:
 class Driven:
     """Hold the offsets of records that were driven, by partition; then what the last command did.
 
-    `begins` are where its records begin in the topics, and `due` is how many blocks of them it
-    has written.
+    It was command `number`, as the fingerprints of that state say. `begins` are where its records
+    begin in the topics, and `due` is how many blocks of them it has written.
     """
 
     offsets: Mapping[int, Integers] = field(default_factory=dict)
     tally: Tally = field(default_factory=Tally)
     begins: Begins = field(default_factory=dict)
     due: int = 0
+    number: int = 0
+
+    def require_number(self, number: int, folder: Path) -> None:
+        """Raise `StartRefused` if this belongs to another state: records would be driven twice."""
+        if self.number != number:
+            raise StartRefused(
+                f"{folder} is of another time than the rest of the state: it knows {self.number} "
+                f"runs of fugu redrive, and there were {number}. Restore the state directory as a "
+                "whole; without it, records would be released a second time."
+            )
 
     @classmethod
     def read(cls, folder: Path) -> "Driven":
@@ -72,7 +82,8 @@ class Driven:
             int(partition): body.take(count, "<i8").astype(np.int64)
             for partition, count in header["offsets"].items()
         }
-        return cls(offsets, Tally(**header["tally"]), header["begins"], header["due"])
+        said = header["begins"], header["due"], header["number"]
+        return cls(offsets, Tally(**header["tally"]), *said)
 
     def write(self, folder: Path) -> None:
         """Write it, durably."""
@@ -81,6 +92,7 @@ class Driven:
             "tally": vars(self.tally),
             "begins": self.begins,
             "due": self.due,
+            "number": self.number,
         }
         parts = [number_bytes(own.astype("<i8")) for own in self.offsets.values()]
         replace_durably(folder / _DRIVEN, written(header, parts))

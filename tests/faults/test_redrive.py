@@ -1,17 +1,22 @@
 """Records that were refused for where their keys stood are released once, from one budget."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from itertools import count
+from contextlib import closing
+from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 
 import orjson
 import pytest
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
+from fugu.dataflows.publishing.entries import ledger_key
 from tests.faults.feeding import document_with_topics
 from tests.faults.outcomes import published
 from tests.faults.test_repartition import (
@@ -25,6 +30,7 @@ from tests.faults.test_repartition import (
     run_until,
 )
 from tests.faults.test_state_moves import killed_inside
+from tests.kafka.clients import CHOSEN, kafka_section
 from tests.kafka.pipelines import (
     ALPHABET,
     MEMORYLESS,
@@ -73,15 +79,20 @@ def killed_at(point: str, pipeline: Path) -> Iterator[None]:
 
 
 def refused_records(
-    bootstrap: str, topics: TopicFactory, tmp_path: Path
+    bootstrap: str, topics: TopicFactory, tmp_path: Path, *, transactions: bool
 ) -> tuple[Document, Path, Document, Path]:
     """Two pipelines over one source that have refused the same records, and moved their rows."""
+    kafka = kafka_section(bootstrap, "librdkafka" if transactions else CHOSEN)
+    kafka |= {"transactions": True} if transactions else {}
     document, pipeline = prepared(bootstrap, topics, tmp_path / "killed")
     produce(bootstrap, document["source"]["topic"], history())
     other = document_with_topics(bootstrap, topics, document["source"]["topic"], partitions=FEW)
     whole = {**document, "sink": {**other["sink"], "create": True}}
     paths = [pipeline, tmp_path / "whole" / "pipeline.yaml"]
     for one, path in zip((document, whole), paths, strict=True):
+        ledger = topics("ledger", partitions=1, configs={"cleanup.policy": "compact"})
+        one["ledger"] = {"topic": ledger}
+        one["kafka"] = kafka
         path = write_pipeline(path.parent, one, MEMORYLESS)
         released, dead = EARLY * len(USERS) + LATE * len(STAY), LATE * len(MOVED)
         run_until(bootstrap, path, one, released, dead)
@@ -91,17 +102,37 @@ def refused_records(
     return document, paths[0], whole, paths[1]
 
 
-@pytest.mark.parametrize("points", [["published, no snapshot", "sink snapshot taken"], ["renamed"]])
+def newest_spending(bootstrap: str, document: Document) -> dict[bytes, bytes]:
+    """What the ledger says last about each stream, in the partition of its row."""
+    records = chain.from_iterable(read_topic(bootstrap, document["ledger"]["topic"]).values())
+    entries = {record.key or b"": record.value or b"" for record in records}
+    return {key: value for key, value in entries.items() if b"user-" in key}
+
+
+@pytest.mark.parametrize(
+    ("points", "transactions"),
+    [
+        (["published, no snapshot", "sink snapshot taken"], False),
+        (["published, no snapshot", "sink snapshot taken"], True),
+        (["renamed"], False),
+    ],
+)
 def test_every_refused_record_is_released_once_wherever_the_command_is_killed(
-    bootstrap: str, topics: TopicFactory, tmp_path: Path, points: list[str]
+    bootstrap: str,
+    topics: TopicFactory,
+    tmp_path: Path,
+    points: list[str],
+    transactions: bool,
 ) -> None:
-    document, pipeline, other, whole = refused_records(bootstrap, topics, tmp_path)
+    document, pipeline, other, whole = refused_records(
+        bootstrap, topics, tmp_path, transactions=transactions
+    )
     total = LATE * len(MOVED)
     foretold = orjson.loads(fugu("redrive", pipeline, "--dry-run", "--json"))
     assert (foretold["records"], foretold["released"]) == (total, (TOTAL - EARLY) * len(MOVED))
 
-    last = points.pop()
-    for point in points:
+    *first, last = points
+    for point in first:
         killed_inside(point, 2, "redrive", pipeline)
         assert "Run fugu redrive once more" in refusal(pipeline)
         assert "Run fugu redrive once more" in refused("state", "show", pipeline)
@@ -115,6 +146,10 @@ def test_every_refused_record_is_released_once_wherever_the_command_is_killed(
 
     killed, expected = (published(bootstrap, one) for one in (document, other))
     assert killed == expected, "a command that was killed publishes the same bytes"
+    spending = newest_spending(bootstrap, document)
+    assert spending == newest_spending(bootstrap, other)
+    rows = [(document["name"], by_crc32(FEW)(key), key.decode()) for key in MOVED]
+    assert all(orjson.loads(spending[ledger_key(*row)])["exhausted"] for row in rows)
     sanitized, dead_letters = killed
     found = [(r.key, r.timestamp) for records in sanitized.values() for r in records]
     assert sorted(found) == sorted((p.record.key, p.record.timestamp) for p in history())
@@ -154,21 +189,43 @@ def test_only_dead_letters_of_the_pipeline_itself_and_of_the_chosen_time_are_bel
     assert "write a time such as" in refused("redrive", pipeline, "--until", until)
     first = orjson.loads(fugu("redrive", pipeline, "--until", iso(moment), "--json"))
     assert (first["records"], first["released"], first["foreign"]) == (early, early, 1)
+    gone = keep_newest(bootstrap, document, moment)
     second = fugu("redrive", pipeline, "--since", "3650d")
     assert f"drove {len(half) - early} records again" in second
-    assert "1 dead letters have names" in second
+    assert f"{gone} gone from the source" in second
+    assert "Left alone because the present key does not make their names: 1" in second
 
     sanitized, _ = published(bootstrap, document)
     for partition, records in sanitized.items():
         assert {by_murmur2(FEW)(r.key or b"") for r in records} == {partition}
     check_one_budget_each(bootstrap, document, pipeline)
-    run_until(bootstrap, pipeline, document, len(history()), 0)
+    run_until(bootstrap, pipeline, document, len(history()) - gone, 0)
+
+    again = orjson.loads(fugu("redrive", pipeline, "--json"))
+    assert (again["records"], again["gone"], again["foreign"]) == (gone, gone, 1)
+    document["secret"] = {"file": str(tmp_path / "next.keys"), "encoding": "keys"}
+    fugu("state", "rotate", pipeline, "--keys", tmp_path / "next.keys")
+    write_pipeline(tmp_path, document, MEMORYLESS)
+    rotated = orjson.loads(fugu("redrive", pipeline, "--json"))
+    assert (rotated["records"], rotated["foreign"]) == (0, len(half) + 1)
+    shutil.rmtree(tmp_path / "state" / "redrive")
+    assert "Restore the state directory as a whole" in refused("redrive", pipeline)
+
+
+def keep_newest(bootstrap: str, document: Document, moment: int) -> int:
+    """Let retention remove a partition; return how many refused records went that are so new."""
+    refused = published(bootstrap, document)[1]
+    partition = max(refused, key=lambda one: len(refused[one]))
+    with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
+        whole = TopicPartition(document["source"]["topic"], partition)
+        with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer:
+            admin.delete_records(consumer.end_offsets([whole]))
+    genuine = [letter for letter in refused[partition] if letter.timestamp >= moment]
+    return sum(orjson.loads(letter.value or b"")["offset"] > 0 for letter in genuine)
 
 
 def iso(milliseconds: int) -> str:
     """A moment as people write it."""
-    from datetime import UTC, datetime
-
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat()
 
 

@@ -36,6 +36,7 @@ REMEMBERED_ONLY = {
     "format",
     "rotated_at",
     "upgraded_at",
+    "redriven",
     "source_begin",
     "sink_begin",
     "dead_letters_begin",
