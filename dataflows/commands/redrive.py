@@ -53,15 +53,23 @@ def redrive(
     root = root_directory(pipeline)
     exchange = Exchange(root.path)
     with alone(root):
-        if not exchange.is_decided(COMMAND):
+        did = "drove"
+        if exchange.is_decided(COMMAND):
+            if dry_run:
+                raise StartRefused(f"{COMMAND} was cut short. Run it once more without --dry-run.")
+            did = "completed what was begun: drove"
+        else:
             tally = decide(pipeline, exchange, choice, dry_run=dry_run)
             if tally is not None:
-                _report(tally, as_json, "would drive" if dry_run else "drove")
+                _report(tally, as_json, "would drive" if dry_run else did)
                 return
-        elif dry_run:
-            raise StartRefused("an earlier fugu redrive is not complete. Run it without --dry-run.")
         complete(pipeline, exchange)
-        _report(Driven.read(root.path / FOLDER).tally, as_json, "drove")
+    _report(Driven.read(root.path / FOLDER).tally, as_json, did)
+    if not as_json:
+        Console(soft_wrap=True).print(
+            f"Start {pipeline.path}. The old directories {root.path}/shard-*.before-* hold "
+            "original keys: delete them when you are satisfied."
+        )
 
 
 def _require_a_reason_of_keys(reason: Reason) -> None:

@@ -173,6 +173,8 @@ def test_only_dead_letters_of_the_pipeline_itself_and_of_the_chosen_time_are_bel
 ) -> None:
     """Without a move: rows live where the pipeline's partitioner says, and so do releases."""
     document, pipeline = prepared(bootstrap, topics, tmp_path)
+    document["operator"] = {"kind": "grr", "alphabet": ALPHABET, "epsilon": 1.0}
+    write_pipeline(tmp_path, document)
     source, sink = document["source"]["topic"], document["sink"]
     produce(bootstrap, source, history())
     so_far = EARLY * len(USERS) + LATE * len(STAY)
@@ -189,6 +191,7 @@ def test_only_dead_letters_of_the_pipeline_itself_and_of_the_chosen_time_are_bel
     assert "write a time such as" in refused("redrive", pipeline, "--until", until)
     first = orjson.loads(fugu("redrive", pipeline, "--until", iso(moment), "--json"))
     assert (first["records"], first["released"], first["foreign"]) == (early, early, 1)
+    check_positions(bootstrap, topics, document, tmp_path)
     gone = keep_newest(bootstrap, document, moment)
     second = fugu("redrive", pipeline, "--since", "3650d")
     assert f"drove {len(half) - early} records again" in second
@@ -205,11 +208,42 @@ def test_only_dead_letters_of_the_pipeline_itself_and_of_the_chosen_time_are_bel
     assert (again["records"], again["gone"], again["foreign"]) == (gone, gone, 1)
     document["secret"] = {"file": str(tmp_path / "next.keys"), "encoding": "keys"}
     fugu("state", "rotate", pipeline, "--keys", tmp_path / "next.keys")
-    write_pipeline(tmp_path, document, MEMORYLESS)
+    write_pipeline(tmp_path, document)
     rotated = orjson.loads(fugu("redrive", pipeline, "--json"))
     assert (rotated["records"], rotated["foreign"]) == (0, len(half) + 1)
     shutil.rmtree(tmp_path / "state" / "redrive")
     assert "Restore the state directory as a whole" in refused("redrive", pipeline)
+
+
+def check_positions(
+    bootstrap: str, topics: TopicFactory, document: Document, tmp_path: Path
+) -> None:
+    """Late releases are those that the same records would have had at once.
+
+    A fresh release of grr depends on key, position and value alone. A pipeline that checks no
+    partitions releases every record where it stands.
+    """
+    source = document["source"]["topic"]
+    at_once = document_with_topics(bootstrap, topics, source, partitions=FEW)
+    at_once["source"]["partitioner"] = "unchecked"
+    at_once |= {"operator": document["operator"], "budget": document["budget"]}
+    pipeline = write_pipeline(tmp_path / "at once", at_once)
+    run_until(bootstrap, pipeline, at_once, len(history()), 0)
+    late, expected = (fresh_releases(bootstrap, one) for one in (document, at_once))
+    both = late.keys() & expected.keys()
+    assert len(both) > EARLY * len(USERS)
+    assert {time: late[time] for time in both} == {time: expected[time] for time in both}
+
+
+def fresh_releases(bootstrap: str, document: Document) -> dict[int, tuple[bytes, str]]:
+    """The id and the symbol of every release that is not repeated, by the time of its record."""
+    found = {}
+    for records in read_topic(bootstrap, document["sink"]["topic"]).values():
+        for record in records:
+            release = orjson.loads(record.value or b"")
+            if not release.get("repeated"):
+                found[record.timestamp] = (record.headers[0][1], release["zone"])
+    return found
 
 
 def keep_newest(bootstrap: str, document: Document, moment: int) -> int:
