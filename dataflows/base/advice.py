@@ -16,9 +16,9 @@ ADVICE: Mapping[Reason, str] = {
     Reason.DUPLICATE: "producers send the same events again (source.dedupe)",
     Reason.WRONG_PARTITION: (
         "producers use another partitioner, or the topic was extended; run fugu validate --kafka, "
-        "then fugu state repartition"
+        "then fugu state repartition, and fugu redrive for the records that were refused"
     ),
-    Reason.TOO_MANY_KEYS: "raise state.max_keys",
+    Reason.TOO_MANY_KEYS: "raise state.max_keys, then fugu redrive --reason too_many_keys",
     Reason.LATE: "records come too late for their tick; raise ticks.grace in a new pipeline",
     Reason.TOO_FAR_AHEAD: (
         "a clock is wrong, or stream time waits: too few people move it (ticks.stream_time), or it "

@@ -29,7 +29,7 @@ from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.state.exchange import Exchange
 from fugu.dataflows.state.row_table import RowTable
 
-COMMAND = "fugu migrate"
+_COMMAND = "fugu migrate"
 
 
 def migrate(
@@ -52,10 +52,10 @@ def migrate(
     after = _with_partitioner_of(before, new)
     change = carried_over(before, after)
     root, console = root_directory(before), Console()
-    exchange = Exchange(root.path, COMMAND)
+    exchange = Exchange(root.path)
     client = client_of(after.connection(), after.pipeline.source.generation)
     with alone_in(root):
-        if not exchange.is_decided:
+        if not exchange.is_decided(_COMMAND):
             with stopped_state(root.path) as state:
                 change.require_state_of(state.first)
                 _write(exchange, client, change, state, list(map(read_pipeline, earlier or [])))
@@ -105,6 +105,7 @@ def _write(
             "ledger_topic": "" if ledger is None else ledger.name,
             "ledger_identity": "" if ledger is None else ledger.identity,
         },
+        _COMMAND,
     )
 
 

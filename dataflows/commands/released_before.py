@@ -9,6 +9,7 @@ from rich.console import Console
 from fugu.dataflows.base.errors import NEW_PIPELINE, ConfigurationError, StartRefused
 from fugu.dataflows.commands.published import Streams, published_symbols
 from fugu.dataflows.flows.carrying_over import CarriedOver
+from fugu.dataflows.flows.former_laws import present_law
 from fugu.dataflows.flows.stopped_state import StoppedState
 from fugu.dataflows.kafka.client import Bounds, Client
 from fugu.dataflows.kinds import AlphabetOperator
@@ -85,20 +86,9 @@ def released_before(
     earlier: Sequence[PipelineFile],
 ) -> ReleasedBefore:
     """Read all sanitized topics of a state; `earlier` are files of the laws before the last."""
-    stored = state.fingerprints
-    last = FormerLaw(
-        operator=state.first.operator,
-        law=state.first.law,
-        version=state.first.version,
-        source_begin={},
-        sink_topic=state.first.sink_topic,
-        sink_identity=state.first.sink_identity,
-        sink_begin={p: at for one in stored for p, at in one.sink_begin.items()},
-        sink_end={},
-    )
     files = [carried.before, *earlier]
     known = {configure(file).mechanism.law_digest().hex(): file for file in reversed(files)}
-    laws = [*state.first.former, last]
+    laws = [*state.first.former, present_law(state.fingerprints)]
     if any(laws[0].sink_begin.values()):
         raise StartRefused(
             f"topic {laws[0].sink_topic} holds releases of a law that the state does not name: a "

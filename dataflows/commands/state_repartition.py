@@ -22,7 +22,7 @@ from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.dataflows.state.exchange import Exchange
 
-COMMAND = "fugu state repartition"
+_COMMAND = "fugu state repartition"
 
 
 def repartition(pipeline: PipelineArgument) -> None:
@@ -34,10 +34,10 @@ def repartition(pipeline: PipelineArgument) -> None:
     """
     pipeline = as_begun(pipeline)
     root, console = root_directory(pipeline), Console()
-    exchange = Exchange(root.path, COMMAND)
+    exchange = Exchange(root.path)
     _require_single_records(pipeline.pipeline)
     with alone_in(root):
-        if exchange.is_decided:
+        if exchange.is_decided(_COMMAND):
             exchange.finish()
             console.print(f"{root.path}: what was begun is complete. Start {pipeline.path}.")
             return
@@ -57,11 +57,11 @@ def repartition(pipeline: PipelineArgument) -> None:
             )
             tables = state.tables(pipeline, mechanism)
             reading = {"reading": reading_digest(pipeline.pipeline)}
-            moved = following.write(exchange, tables, reading)
+            moved = following.write(exchange, tables, reading, _COMMAND)
             exchange.finish()
     console.print(
         f"moved {moved:,} streams with their budgets, from {before} to {layout}. Start "
-        f"{pipeline.path}. Records that were refused as wrong_partition before stay dead letters. "
+        f"{pipeline.path}; fugu redrive before it releases what was refused as wrong_partition. "
         f"The old directories {root.path}/shard-*.before-* hold original keys: delete them when "
         "you are satisfied."
     )

@@ -13,6 +13,7 @@ import numpy as np
 
 from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.flows.first_start import empty_topic_begin, own_begin
+from fugu.dataflows.flows.former_laws import former_with
 from fugu.dataflows.flows.key_layout import KeyLayout, require_known_places
 from fugu.dataflows.flows.state_directories import root_directory, shard_directories
 from fugu.dataflows.flows.stopped_state import StoppedState
@@ -23,7 +24,7 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.topics import Topics, bounds_of, find_topics
 from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.exchange import Exchange
-from fugu.dataflows.state.fingerprint import Fingerprint, FormerLaw
+from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.lease_file import LeaseFile
 from fugu.dataflows.state.moved_rows import moved_rows
 from fugu.dataflows.state.row_log import RowLog
@@ -45,12 +46,16 @@ class Rewriting:
     layout: KeyLayout
 
     def write(
-        self, exchange: Exchange, tables: Mapping[int, RowTable], changed: Mapping[str, object]
+        self,
+        exchange: Exchange,
+        tables: Mapping[int, RowTable],
+        changed: Mapping[str, object],
+        command: str,
     ) -> int:
         """Write all new directories and decide for them; return how many streams moved.
 
         `tables` are the rows of the partitions of before, in columns of the new mechanism;
-        `changed` says which other entries of the fingerprint are new.
+        `changed` says which other entries of the fingerprint are new; `command` has to finish.
         """
         after, moved = self._placed(tables)
         begin, directories = self._begin(), shard_directories(self.file)
@@ -64,7 +69,7 @@ class Rewriting:
                 RowLog(new.rows, partition, start, ends).found(after[partition])
         root = root_directory(self.file).path
         old = sorted(root.glob("shard-[0-9][0-9][0-9][0-9]"))
-        exchange.decide(old, [directory.path for directory in directories])
+        exchange.decide(old, [directory.path for directory in directories], command)
         return moved
 
     def _placed(self, tables: Mapping[int, RowTable]) -> tuple[Mapping[int, RowTable], int]:
@@ -118,7 +123,7 @@ class Rewriting:
                     for epoch in rotated_at
                 ],
                 "upgraded_at": {},
-                "former": [*first.former, self._former()],
+                "former": former_with(self.client, self.state.fingerprints),
             }
         )
         own = set(map(str, changed.own_partitions))
@@ -127,24 +132,6 @@ class Rewriting:
             for name, offsets in begin.items()
         }
         return changed.model_copy(update=within)
-
-    def _former(self) -> FormerLaw:
-        """Return where the releases of before are."""
-        was, every = self.state.first, self.state.fingerprints
-        partitions = sorted(int(one) for stored in every for one in stored.sink_begin)
-        found = self.client.topic(was.sink_topic)
-        gone = found is None or found.identity != was.sink_identity
-        ends = {} if found is None or gone else bounds_of(self.client, found, partitions)
-        return FormerLaw(
-            operator=was.operator,
-            law=was.law,
-            version=was.version,
-            source_begin={p: at for stored in every for p, at in stored.source_begin.items()},
-            sink_topic=was.sink_topic,
-            sink_identity=was.sink_identity,
-            sink_begin={p: at for stored in every for p, at in stored.sink_begin.items()},
-            sink_end={str(partition): bound.end for partition, bound in ends.items()},
-        )
 
 
 def extended_topics(client: Client, pipeline: Pipeline) -> Topics:

@@ -59,15 +59,18 @@ class Publisher:
             positions=dead.offsets,
         )
 
-    def spending(self, sanitized: Sanitized) -> Outgoing:
-        """Return the records for the ledger: which streams have spent how much of their budget."""
-        spending = sanitized.spending
+    def spending(self, sanitized: Sanitized, home: int | None = None) -> Outgoing:
+        """Return the records for the ledger: which streams have spent how much of their budget.
+
+        Rows may have their `home` in another partition than that of the records.
+        """
+        spending, home = sanitized.spending, sanitized.partition if home is None else home
         keys = self._keys(spending.keys)
         streams = [(key or b"").decode(errors="backslashreplace") for key in keys]
         ids = self.ledger_ids(sanitized.partition, spending.offsets)
         return Outgoing(
-            partition=sanitized.partition,
-            keys=[ledger_key(self.scope.pipeline, sanitized.partition, name) for name in streams],
+            partition=home,
+            keys=[ledger_key(self.scope.pipeline, home, name) for name in streams],
             values=[
                 stream_entry(self.scope.pipeline, self.source_topic, self.source, name, level)
                 for name, level in zip(streams, spending.levels, strict=True)

@@ -8,6 +8,7 @@ STATE/shard-0000/stopped.json       where each partition stood at the last grace
 STATE/shard-0000/finishing          there while streams are being finished
 STATE/lock                          of the supervisor, where there is one
 STATE/exchange.json                 there while directories are exchanged
+STATE/redrive/                      which refused records were driven again
 """
 
 import fcntl
@@ -21,7 +22,6 @@ import orjson
 from pydantic import ValidationError
 
 from fugu.dataflows.base.errors import NEW_PIPELINE, FuguError, StartRefused, StateInUse
-from fugu.dataflows.state.exchange_mark import advice, unfinished_command
 from fugu.dataflows.state.fingerprint import FORMAT, Fingerprint
 from fugu.dataflows.state.recovery import create_store, recovery_parts
 from fugu.operators.temporal.temporal_perturbation import End
@@ -31,6 +31,9 @@ _RECOVERY = "recovery"
 _ROWS = "rows"
 _STOPPED = "stopped.json"
 _FINISHING = "finishing"
+EXCHANGE = "exchange.json"
+_FIRST_COMMAND = "fugu state repartition"
+"""The command that exchanged directories before marks named one."""
 
 
 class StateDirectory:
@@ -66,11 +69,13 @@ class StateDirectory:
         self.refuse_while_exchanged()
 
     def refuse_while_exchanged(self) -> None:
-        """Raise `StartRefused` where a command that writes the state anew was cut short."""
-        command = unfinished_command(self.path.parent)
-        if command is not None:
+        """Raise `StartRefused` where a command was cut short that exchanges directories."""
+        if command := exchanging(self.path.parent):
             self.unlock()
-            raise StartRefused(advice(self.path, command))
+            raise StartRefused(
+                f"{self.path}: the state was being exchanged for another one when the command "
+                f"ended. Run {command} once more; it completes what was begun."
+            )
 
     def unlock(self) -> None:
         """Let another process own the directory."""
@@ -176,6 +181,15 @@ class StateDirectory:
     @property
     def _unfinished(self) -> Path:
         return self.path / f"{_FILE}.new"
+
+
+def exchanging(root: Path) -> str | None:
+    """Return the command that exchanges directories inside a state directory, if one does."""
+    try:
+        content = (root / EXCHANGE).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return str(orjson.loads(content).get("command", _FIRST_COMMAND))
 
 
 def _fingerprint(path: Path, content: bytes) -> Fingerprint:

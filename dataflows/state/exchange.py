@@ -17,27 +17,29 @@ from shutil import rmtree
 import orjson
 
 from fugu.dataflows.base.errors import StartRefused
-from fugu.dataflows.state.directory import StateDirectory
+from fugu.dataflows.state.directory import EXCHANGE, StateDirectory, exchanging
 from fugu.dataflows.state.durable_file import replace_durably, sync_folder
-from fugu.dataflows.state.exchange_mark import advice, mark_of, unfinished_command
 
 _NEXT = ".next"
 
 
 class Exchange:
-    """Exchange directories inside a state directory, for a command that can be repeated."""
+    """Exchange directories inside a state directory."""
 
-    def __init__(self, root: Path, command: str) -> None:
-        self.root, self.command = root, command
+    def __init__(self, root: Path) -> None:
+        self.root = root
 
-    @property
-    def is_decided(self) -> bool:
-        """Return whether the new directories count already; `StartRefused` if another command has
-        to finish it."""
-        unfinished = unfinished_command(self.root)
-        if unfinished not in (None, self.command):
-            raise StartRefused(advice(self.root, str(unfinished)))
-        return unfinished is not None
+    def is_decided(self, command: str) -> bool:
+        """Return whether the new directories count already that the command has written.
+
+        Raises `StartRefused` if another command was cut short.
+        """
+        begun = exchanging(self.root)
+        if begun not in (None, command):
+            raise StartRefused(
+                f"{self.root}: {begun} was cut short. Run it once more; it completes what it began."
+            )
+        return begun is not None
 
     def new(self, path: Path) -> StateDirectory:
         """Return an empty directory that is to take the place of `path`."""
@@ -47,23 +49,27 @@ class Exchange:
         following.mkdir(mode=0o700)
         return StateDirectory(following)
 
-    def decide(self, old: Iterable[Path], new: Iterable[Path]) -> None:
-        """Make the new directories count instead of the old ones; no other one is put in place."""
-        names = {
-            "command": self.command,
-            "old": [path.name for path in old],
-            "new": [path.name for path in new],
-        }
-        for path in new:
-            sync_folder(_following(path))
+    def waiting(self) -> list[StateDirectory]:
+        """Return the new directories that count already and are not yet in their place."""
+        paths = [_following(self.root / name) for name in self._names()["new"]]
+        return [StateDirectory(path) for path in paths if path.exists()]
+
+    def decide(self, old: Iterable[Path], new: Iterable[Path], command: str) -> None:
+        """Make the new directories count instead of the old ones; no other one is put in place.
+
+        The `command` has to `finish`, as often as it is cut short.
+        """
+        names = {"old": [path.name for path in old], "new": [path.name for path in new]}
         for following in self.root.glob(f"*{_NEXT}"):
             if following.name.removesuffix(_NEXT) not in names["new"]:
                 rmtree(following)
-        replace_durably(self._mark, orjson.dumps(names))
+        for name in names["new"]:
+            sync_folder(_following(self.root / name))
+        replace_durably(self._mark, orjson.dumps({**names, "command": command}))
 
     def finish(self) -> None:
         """Put every new directory in its place and every old one aside."""
-        names = orjson.loads(self._mark.read_bytes())
+        names = self._names()
         for name in sorted({*names["old"], *names["new"]}):
             path = self.root / name
             following = _following(path)
@@ -76,13 +82,17 @@ class Exchange:
         self._mark.unlink()
         sync_folder(self.root)
 
+    def _names(self) -> dict[str, list[str]]:
+        names: dict[str, list[str]] = orjson.loads(self._mark.read_bytes())
+        return names
+
     @property
     def _mark(self) -> Path:
-        return mark_of(self.root)
+        return self.root / EXCHANGE
 
 
 def _put_aside(path: Path) -> None:
-    """Keep a state; what a refused start has made in its place holds nothing."""
+    """Keep a state; what holds none makes room: a refused start has made it, or it is no shard."""
     if not path.exists():
         return
     if StateDirectory(path).is_empty:

@@ -40,9 +40,9 @@ class Fingerprint(BaseModel):
     snapshot;
     `rotated_at`, the first source offset of every partition that is drawn with the key of epoch 1,
     2, ...; `upgraded_at`, the first source offset of every partition that this version read, where
-    the version of Fugu before began the state; `former`, the laws before this one, oldest first.
-    `layout` counts changes of what is kept beside the mechanism's own columns. Format 2 has
-    `former` laws.
+    the version of Fugu before began the state; `former`, where earlier releases are, and their
+    laws, oldest first. `layout` counts changes of what is kept beside the mechanism's own columns.
+    `redriven` counts how often refused records were driven again. Format 2 has `former`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -77,6 +77,7 @@ class Fingerprint(BaseModel):
     layout: int = 1
     upgraded_at: dict[str, int] = {}
     former: list[FormerLaw] = []
+    redriven: int = 0
 
     @property
     def own_partitions(self) -> list[int]:

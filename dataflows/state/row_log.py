@@ -135,8 +135,7 @@ class BlockLog(Generic[Table]):
             path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(len(block).to_bytes(_LENGTH_BYTES, "little"))
-            file.write(block)
+            file.write(framed(block))
             file.flush()
             os.fsync(file.fileno())
         if is_first:
@@ -202,6 +201,11 @@ def read_rows(
 def partition_of(pointer: bytes) -> int:
     """Return the partition that a pointer belongs to."""
     return int(orjson.loads(pointer)["partition"])
+
+
+def framed(block: bytes) -> bytes:
+    """Return a block as it stands in a log: its length, and itself."""
+    return len(block).to_bytes(_LENGTH_BYTES, "little") + block
 
 
 def blocks(path: Path, length: int | None = None) -> Iterator[bytes]:

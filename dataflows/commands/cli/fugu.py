@@ -39,6 +39,7 @@ from fugu.dataflows.commands.leakage import leakage
 from fugu.dataflows.commands.ledger import ledger
 from fugu.dataflows.commands.migrate import migrate
 from fugu.dataflows.commands.peek import peek
+from fugu.dataflows.commands.redrive import redrive
 from fugu.dataflows.commands.schema import schema
 from fugu.dataflows.commands.state_claim import claim
 from fugu.dataflows.commands.state_repartition import repartition
@@ -180,6 +181,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "peek": peek,
     "migrate": migrate,
     "ledger": ledger,
+    "redrive": redrive,
     "audit": _checking(audit),
     "evaluate": evaluate,
     "leakage": leakage,

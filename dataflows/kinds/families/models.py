@@ -20,6 +20,13 @@ class ModelOperator(AlphabetOperator):
         """Read the model, which must be about the alphabet of the section."""
         return read_model(files.resolve(self.model), self.alphabet)
 
+    def not_covered(self, *, copies: bool, budget: bool, partials: str) -> list[str]:
+        return [
+            "another order of a user's records than that in which they are released: those that "
+            "fugu redrive releases later come later for the model, too",
+            *super().not_covered(copies=copies, budget=budget, partials=partials),
+        ]
+
     def remarks(self, files: Files, mechanism: Mechanism) -> list[str]:
         distance = getattr(self, "distance", None)
         if distance not in ("ordered", "steps") or isinstance(self.alphabet[0], int):

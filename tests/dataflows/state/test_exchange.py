@@ -9,6 +9,8 @@ from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.exchange import Exchange
 from tests.dataflows.state.fingerprints import FINGERPRINT
 
+COMMAND = "fugu state repartition"
+
 
 class Cut(BaseException):
     """The process ends."""
@@ -36,12 +38,12 @@ def test_an_exchange_that_is_cut_at_any_renaming_is_completed_by_the_next_one(
     new = old[:2]
 
     def exchange() -> None:
-        one = Exchange(tmp_path, "fugu migrate")
-        if not one.is_decided:
+        one = Exchange(tmp_path)
+        if not one.is_decided(COMMAND):
             for path in new:
                 changed = FINGERPRINT.model_copy(update={"partitions": 6})
                 one.new(path).create(changed)
-            one.decide(old, new)
+            one.decide(old, new, COMMAND)
         one.finish()
 
     renamings, rename = 0, Path.rename
@@ -58,14 +60,14 @@ def test_an_exchange_that_is_cut_at_any_renaming_is_completed_by_the_next_one(
         try:
             exchange()
         except Cut:
-            decided = Exchange(tmp_path, "fugu migrate").is_decided
+            decided = Exchange(tmp_path).is_decided(COMMAND)
             for path in old:
                 if decided:
-                    with pytest.raises(StartRefused, match="Run fugu migrate once more"):
+                    with pytest.raises(StartRefused, match="fugu state repartition once more"):
                         StateDirectory(path).lock()
                 else:
                     assert partitions_of(path) == 4
-    if Exchange(tmp_path, "fugu migrate").is_decided or renamings == cut:
+    if Exchange(tmp_path).is_decided(COMMAND) or renamings == cut:
         exchange()
 
     assert [partitions_of(path) for path in new] == [6, 6]
@@ -77,9 +79,9 @@ def test_an_exchange_that_is_cut_at_any_renaming_is_completed_by_the_next_one(
 
 def test_what_a_refused_start_made_in_the_place_of_a_directory_is_no_state(tmp_path: Path) -> None:
     [old] = begun(tmp_path, ["shard-0000"], 4)
-    one = Exchange(tmp_path, "fugu migrate")
+    one = Exchange(tmp_path)
     one.new(old).create(FINGERPRINT)
-    one.decide([old], [old])
+    one.decide([old], [old], COMMAND)
     old.rename(tmp_path / "shard-0000.before-0")
     old.mkdir()
     (old / "lock").touch()
@@ -90,22 +92,12 @@ def test_what_a_refused_start_made_in_the_place_of_a_directory_is_no_state(tmp_p
 def test_what_an_earlier_attempt_left_beside_is_never_put_in_place(tmp_path: Path) -> None:
     """It was begun with more shards, and killed: its rows are older than the state."""
     old = begun(tmp_path, ["shard-0000", "shard-0001"], 4)
-    one = Exchange(tmp_path, "fugu migrate")
+    one = Exchange(tmp_path)
     for path in (*old, tmp_path / "shard-0002"):
         one.new(path).create(FINGERPRINT)
     for path in old:
         one.new(path).create(FINGERPRINT)
-    one.decide(old, old)
+    one.decide(old, old, COMMAND)
     one.finish()
     assert not (tmp_path / "shard-0002").exists()
     assert not list(tmp_path.glob("*.next"))
-
-
-def test_another_command_does_not_complete_what_it_has_not_begun(tmp_path: Path) -> None:
-    """It would leave out what belongs to the exchange outside of the state."""
-    [old] = begun(tmp_path, ["shard-0000"], 4)
-    one = Exchange(tmp_path, "fugu migrate")
-    one.new(old).create(FINGERPRINT)
-    one.decide([old], [old])
-    with pytest.raises(StartRefused, match="Run fugu migrate once more"):
-        _ = Exchange(tmp_path, "fugu state repartition").is_decided

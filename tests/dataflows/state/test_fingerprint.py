@@ -37,6 +37,7 @@ REMEMBERED_ONLY = {
     "former",
     "rotated_at",
     "upgraded_at",
+    "redriven",
     "source_begin",
     "sink_begin",
     "dead_letters_begin",

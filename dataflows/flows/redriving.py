@@ -1,0 +1,185 @@
+"""Drive refused records again: read them at their coordinates, and release each one with its row.
+
+A record is drawn at its own position, topic and partition and offset, as if it had been accepted;
+its row is that of its key, wherever that lives now. Nothing is published here: what is to be, is
+handed on as complete records.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+import numpy as np
+import orjson
+
+from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Outgoing, Reason, Sanitized
+from fugu.dataflows.flows.streams import StreamsPlan
+from fugu.dataflows.kafka.partitioner import partitions_of
+from fugu.dataflows.records.published import release_id_of
+from fugu.dataflows.stages.batch_result import picked
+from fugu.dataflows.state.redrive import Output, Tally
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.column import selected
+from fugu.operators.integer_column import column_of
+from fugu.operators.mechanism import Integers, Kind
+
+Put = Callable[[Output, Outgoing], None]
+Offsets = Mapping[int, Integers]
+"""Sorted offsets of records, by partition of the source."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Say which dead letters are chosen: one reason, and times of records in milliseconds."""
+
+    reason: Reason
+    since: int | None = None
+    until: int | None = None
+
+    def takes(self, reason: object, timestamp: int) -> bool:
+        """Return whether a dead letter is chosen."""
+        return (
+            reason == self.reason
+            and (self.since is None or timestamp >= self.since)
+            and (self.until is None or timestamp < self.until)
+        )
+
+
+def chosen_records(plan: StreamsPlan, choice: Choice, driven: Offsets, tally: Tally) -> Offsets:
+    """Return the records whose dead letters are chosen, and that were never driven before.
+
+    A dead letter is believed only if its name is the one that this pipeline gives to it with its
+    present key: whoever writes to the topic could have a record released that was released before.
+    """
+    chosen: dict[int, Integers] = {}
+    topic = plan.fingerprint.dead_letters_topic
+    partitions = list(range(plan.fingerprint.partitions))
+    with closing(plan.client.reader(topic, headers=True)) as reader:
+        for partition, bound in reader.bounds(partitions).items():
+            named: set[tuple[int, bytes | None]] = set()
+            for batch in reader.read_range(partition, bound.start, bound.end):
+                named |= _chosen(plan, choice, batch)
+            own = _genuine(plan, partition, named)
+            tally.foreign += len({offset for offset, _ in named}.difference(own.tolist()))
+            new = np.setdiff1d(own, driven.get(partition, own[:0]))
+            if len(new):
+                chosen[partition] = new
+    tally.records = sum(map(len, chosen.values()))
+    return chosen
+
+
+def _chosen(plan: StreamsPlan, choice: Choice, batch: Batch) -> set[tuple[int, bytes | None]]:
+    """Return the offsets that chosen dead letters tell, and the names of these dead letters."""
+    found: set[tuple[int, bytes | None]] = set()
+    for _, timestamp, _, value, headers in batch.records():
+        try:
+            letter = orjson.loads(value or b"null")
+        except orjson.JSONDecodeError:
+            continue
+        if not isinstance(letter, dict) or not choice.takes(letter.get("reason"), timestamp):
+            continue
+        offset, topic = letter.get("offset"), letter.get("topic")
+        place = topic, letter.get("partition")
+        if place == (plan.publisher.source_topic, batch.partition) and type(offset) is int:
+            found.add((offset, release_id_of(headers)))
+    return found
+
+
+def _genuine(
+    plan: StreamsPlan, partition: int, named: Collection[tuple[int, bytes | None]]
+) -> Integers:
+    """Return the offsets whose dead letters this pipeline has named, in order."""
+    offsets = sorted({offset for offset, _ in named if 0 <= offset < 2**63})
+    names = plan.publisher.dead_letter_ids(partition, offsets)
+    genuine = [pair[0] for pair in zip(offsets, names, strict=True) if pair in named]
+    return np.array(genuine, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Redriving:
+    """Release chosen records with the rows of all partitions, and hand on what is published."""
+
+    plan: StreamsPlan
+    tables: Mapping[int, RowTable]
+    put: Put
+    tally: Tally
+
+    def drive(self, chosen: Offsets) -> Offsets:
+        """Drive all records, by partition and offset; return those that had their turn.
+
+        What is refused once more, and what is gone from the source, may be tried again.
+        """
+        return {
+            partition: np.sort(np.array(self._drive(partition, offsets), dtype=np.int64))
+            for partition, offsets in sorted(chosen.items())
+        }
+
+    def _drive(self, partition: int, offsets: Integers) -> list[int]:
+        read, done = 0, list[int]()
+        for batch in self._records(partition, offsets):
+            read += len(batch.offsets)
+            with self.plan.without_values("redrive", partition, batch.offsets):
+                decoded = self.plan.codec.decode(batch)
+                refused = decoded.dead
+                for home, own in self._by_home(decoded):
+                    refused.extend(self._release(home, own))
+            for reason in map(str, refused.reasons):
+                self.tally.refused[reason] = self.tally.refused.get(reason, 0) + 1
+            done += np.setdiff1d(column_of(batch.offsets), refused.offsets).tolist()
+        self.tally.gone += len(offsets) - read
+        return done
+
+    def _records(self, partition: int, offsets: Integers) -> Iterator[Batch]:
+        """Yield the records that are still there, in order."""
+        with closing(self.plan.client.reader(self.plan.fingerprint.source_topic)) as reader:
+            bound = reader.bounds([partition])[partition]
+            first, end = max(int(offsets[0]), bound.start), min(int(offsets[-1]) + 1, bound.end)
+            if first >= end:
+                return
+            for batch in reader.read_range(partition, first, end):
+                places = np.flatnonzero(np.isin(column_of(batch.offsets), offsets))
+                if len(places):
+                    yield _at(batch, places)
+
+    def _by_home(self, decoded: Decoded) -> Iterator[tuple[int, Decoded]]:
+        """Yield accepted records by the partition that holds the row of their key."""
+        if not decoded.keys:
+            return
+        admission = self.plan.stage.admission
+        if admission.partitioner == "unchecked":
+            homes: Integers = np.full(len(decoded.keys), decoded.partition, dtype=np.int64)
+        else:
+            homes = partitions_of(decoded.keys, admission.partitions, admission.partitioner)
+        for home in np.unique(homes).tolist():
+            own = picked(decoded, np.flatnonzero(homes == home))
+            yield home, replace(own, dead=DeadLetters())
+
+    def _release(self, home: int, decoded: Decoded) -> DeadLetters:
+        """Release records with rows of their home, which was computed; return those refused."""
+        stage, publisher = self.plan.stage, self.plan.publisher
+        at_home = replace(stage, admission=replace(stage.admission, partitioner="unchecked"))
+        sanitized = at_home(decoded, self.tables[home])
+        self._count(decoded, sanitized)
+        self.put("sink", replace(publisher.releases(sanitized), partition=home))
+        if self.plan.ledger is not None:
+            self.put("ledger", publisher.spending(sanitized, home))
+        return sanitized.dead
+
+    def _count(self, decoded: Decoded, sanitized: Sanitized) -> None:
+        kinds = sanitized.releases.kinds
+        repeated = 0 if kinds is None else int(np.count_nonzero(kinds == Kind.REPEATED))
+        shown = len(sanitized.offsets)
+        self.tally.repeated += repeated
+        self.tally.released += shown - repeated
+        self.tally.suppressed += len(decoded.offsets) - shown - len(sanitized.dead.offsets)
+
+
+def _at(batch: Batch, places: Integers) -> Batch:
+    return Batch(
+        batch.partition,
+        selected(batch.offsets, places),
+        selected(batch.timestamps, places),
+        selected(batch.keys, places),
+        selected(batch.values, places),
+        selected(batch.headers, places),
+    )
