@@ -1,8 +1,9 @@
 """Count what a running pipeline tells about itself: a closed list of numbers.
 
-Every number is a function of offsets, clocks, the pipeline file, policies, reasons of refusals, or
-of which streams were active; none is computed from a value or from the text of a key. Labels name
-topic and partition, for dead letters the reason, and for policies the collection.
+Every number is a function of offsets, clocks, the pipeline file, policies, reasons of refusals, of
+which streams were active, or of what was released; none is computed from a value or from the text
+of a key. Labels name topic and partition, for dead letters the reason, and for policies the
+collection.
 
 Numbers about streams tell no more than the keys of the sanitized topic do. With `sink.key: none`
 that topic does not say which releases belong together, so these numbers are not shown either.
@@ -88,6 +89,13 @@ SNAPSHOT_AGE = Metric(
 )
 STREAMS = Metric("fugu_streams", "gauge", "Keys that have a row of state.", about_streams=True)
 STREAMS_LIMIT = Metric("fugu_streams_limit", "gauge", "The partition's share of state.max_keys.")
+STREAMS_BY_BUDGET = Metric(
+    "fugu_streams_by_budget",
+    "gauge",
+    "Keys by the tenths of their budget that they have spent, or that are exhausted.",
+    ("topic", "partition", "spent"),
+    about_streams=True,
+)
 STATE_BYTES = Metric(
     "fugu_state_written_bytes_total",
     "counter",

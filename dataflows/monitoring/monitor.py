@@ -10,6 +10,7 @@ from fugu.dataflows.base.metrics import BUILD, REFUSED_STARTS, Metrics
 from fugu.dataflows.flows.added_partitions import added_partitions
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.monitoring.budgets import Budgets
 from fugu.dataflows.monitoring.figures import FiguresWait, PoliciesBehind
 from fugu.dataflows.monitoring.health import Health, Snapshots
 from fugu.dataflows.monitoring.notices import Sentinel
@@ -113,6 +114,9 @@ class Monitor:
                 if plan.wait is not None:
                     sentinels.append(PoliciesBehind(plan.wait))
                 sentinels.append(FiguresWait(topic, metrics.standing, plan.ticks))
+        budget = self._file.pipeline.budget
+        if budget is not None:
+            sentinels.append(Budgets(topic, metrics, alert.spent, budget.when_exhausted))
         timestamp = self._file.pipeline.source.timestamp
         if isinstance(timestamp, TimestampField):
             units = TimeUnits(topic, metrics.standing, timestamp.field, timestamp.format)

@@ -20,6 +20,8 @@ class Kind(StrEnum):
     TIME_UNIT = "time_unit"
     REFUSED = "refused"
     STREAMS_LIMIT = "streams_limit"
+    BUDGETS_SPENT = "budgets_spent"
+    BUDGETS_NEARLY_SPENT = "budgets_nearly_spent"
     PARTITIONS_ADDED = "partitions_added"
 
 

@@ -14,7 +14,7 @@ from kafka import KafkaAdminClient
 from tests.faults.feeding import document_with_topics
 from tests.kafka.broker import Broker
 from tests.kafka.pages import Pages
-from tests.kafka.pipelines import Document, RunningPipeline, running, write_pipeline
+from tests.kafka.pipelines import MEMORYLESS, Document, RunningPipeline, running, write_pipeline
 from tests.kafka.ports import free_ports
 from tests.kafka.records import Placed, Record, produce
 from tests.kafka.topics import TopicFactory
@@ -75,7 +75,7 @@ def watched(bootstrap: str, document: Document, directory: Path) -> Iterator[Wat
     """Run a pipeline until it is healthy."""
     port = free_ports(1)
     pages = Pages(port)
-    path = write_pipeline(directory, document | {"metrics": {"port": port}})
+    path = write_pipeline(directory, document | {"metrics": {"port": port}}, MEMORYLESS)
     with running(path) as process:
         process.wait_until(pages.is_healthy)
         yield Watched(process, pages, bootstrap, document)
@@ -168,6 +168,29 @@ def test_a_share_of_refused_records(bootstrap: str, document: Document, tmp_path
         one.noticed("refused", text, still=False)
         one.send(*good)
         one.over("refused")
+
+
+def test_streams_without_a_budget(bootstrap: str, document: Document, tmp_path: Path) -> None:
+    document["budget"] = {"total": 2.0}
+
+    def records(first: int, users: int) -> list[Placed]:
+        value = b'{"zone": "rest"}'
+        return [Placed(n % 2, Record(b"user-%d" % n, value)) for n in range(first, first + users)]
+
+    with watched(bootstrap, document, tmp_path) as one:
+        one.send(*records(0, 100) * 2)
+        text = "100 of 100 streams have spent nine tenths of their budget or more; when nothing is"
+        one.noticed("budgets_nearly_spent", text, still=False)
+        one.send(*records(0, 100))
+        text = "100 of 100 streams have no budget left: their last release is repeated"
+        one.noticed("budgets_spent", text, still=False)
+        one.send(*records(100, 900))
+        one.over("budgets_spent")
+        counts = one.pages.sums("fugu_streams_by_budget", "spent")
+        assert {spent: count for spent, count in counts.items() if count} == {
+            "4": 900,
+            "exhausted": 100,
+        }
 
 
 def test_partitions_that_are_added(bootstrap: str, document: Document, tmp_path: Path) -> None:

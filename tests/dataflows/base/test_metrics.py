@@ -15,6 +15,7 @@ from fugu.dataflows.base.metrics import (
     SNAPSHOT_AGE,
     STATE_BYTES,
     STREAMS,
+    STREAMS_BY_BUDGET,
     Metric,
     Metrics,
 )
@@ -34,6 +35,7 @@ CLOSED_LIST = {
     "fugu_last_snapshot_age_seconds": ("age", PARTITION),
     "fugu_streams": ("gauge", PARTITION),
     "fugu_streams_limit": ("gauge", PARTITION),
+    "fugu_streams_by_budget": ("gauge", (*PARTITION, "spent")),
     "fugu_state_written_bytes_total": ("counter", PARTITION),
     "fugu_event_time_seconds": ("gauge", PARTITION),
     "fugu_build_info": ("gauge", ("version", "python", "client", "kind", "implementation")),
@@ -54,6 +56,7 @@ LABELS: dict[str, str | int] = {
     "python": "3.11",
     "client": "kafka-python",
     "implementation": 1,
+    "spent": "exhausted",
 }
 
 
@@ -130,9 +133,10 @@ def test_numbers_of_several_processes_add_up() -> None:
 
 def test_streams_are_shown_only_where_the_sink_tells_them_apart() -> None:
     metrics = Metrics(show_streams=False)
-    for metric in (STREAMS, STATE_BYTES):
-        metrics.put(metric, 5, "raw", 0)
-        metrics.add(metric, 5, "raw", 0)
+    for metric in (STREAMS, STREAMS_BY_BUDGET, STATE_BYTES):
+        labels = [LABELS[label] for label in metric.labels]
+        metrics.put(metric, 5, *labels)
+        metrics.add(metric, 5, *labels)
         assert metrics.values(metric) == {}
         assert metric.name not in {name for name, _ in shown(metrics)}
 

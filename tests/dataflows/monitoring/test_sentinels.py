@@ -6,9 +6,17 @@ import pytest
 
 from fugu.dataflows.base.advice import ADVICE
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.base.metrics import DEAD_LETTERS, RECORDS_IN, STREAMS, STREAMS_LIMIT, Metrics
+from fugu.dataflows.base.metrics import (
+    DEAD_LETTERS,
+    RECORDS_IN,
+    STREAMS,
+    STREAMS_BY_BUDGET,
+    STREAMS_LIMIT,
+    Metrics,
+)
 from fugu.dataflows.base.standing import Standing, TimesRead, Told
 from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.monitoring.budgets import Budgets
 from fugu.dataflows.monitoring.figures import FiguresWait
 from fugu.dataflows.monitoring.notices import Notice, Sentinel
 from fugu.dataflows.monitoring.refused_share import RefusedShare
@@ -151,6 +159,29 @@ def test_a_partition_that_is_nearly_full(streams: int, said: bool) -> None:
     if notice is not None:
         assert (notice.partition, notice.still) == (0, False)
         assert "9,000 of 10,000 keys" in notice.text
+
+
+@pytest.mark.parametrize(
+    ("exhausted", "nearly", "others", "said"),
+    [
+        (11, 0, 89, "11 of 100 streams have no budget left: a constant is released for them"),
+        (1_204, 0, 8_796, "1,204 of 10,000 streams have no budget left"),
+        (5, 6, 89, "11 of 100 streams have spent nine tenths of their budget or more; when nothi"),
+        (10, 0, 90, None),
+        (99, 0, 0, None),
+    ],
+)
+def test_budgets_that_are_spent(exhausted: int, nearly: int, others: int, said: str | None) -> None:
+    metrics = Metrics()
+    for partition, (spent, count) in enumerate(
+        [("exhausted", exhausted), ("9", nearly // 2), ("10", nearly - nearly // 2), ("3", others)]
+    ):
+        metrics.put(STREAMS_BY_BUDGET, count, "raw", partition, spent)
+    notice = noticed(Budgets("raw", metrics, 0.1, "constant"), 0.0)
+    assert (notice is None) == (said is None)
+    if notice is not None and said is not None:
+        assert said in notice.text
+        assert (notice.partition, notice.still) == (None, False)
 
 
 @pytest.mark.parametrize(
