@@ -97,6 +97,11 @@ class Sanitize(StatefulBatchLogic[Decoded, Made, bytes]):
 
     def _count(self, partition: int, table: RowTable) -> None:
         self.metrics.put(STREAMS, len(table), self.topic, partition)
+        holding = self.metrics.standing.holding
+        if self.stage.holds(table):
+            holding.add(partition)
+        else:
+            holding.discard(partition)
         if self._levels is not None:
             self._levels.show(partition, table)
 

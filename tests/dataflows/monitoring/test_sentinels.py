@@ -15,6 +15,7 @@ from fugu.dataflows.base.metrics import (
     Metrics,
 )
 from fugu.dataflows.base.standing import Standing, TimesRead, Told
+from fugu.dataflows.base.stream_time import StreamTime
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.monitoring.budgets import Budgets
 from fugu.dataflows.monitoring.figures import FiguresWait
@@ -22,6 +23,7 @@ from fugu.dataflows.monitoring.notices import Notice, Sentinel
 from fugu.dataflows.monitoring.refused_share import RefusedShare
 from fugu.dataflows.monitoring.stream_times import StreamTimes
 from fugu.dataflows.monitoring.streams_limit import StreamsLimit
+from fugu.dataflows.monitoring.ticks_wait import TicksWait
 from fugu.dataflows.monitoring.time_units import TimeUnits
 from fugu.dataflows.records.time_units import Format
 
@@ -101,6 +103,44 @@ def test_stream_time_that_does_not_begin() -> None:
     standing.times.clear()
     standing.not_begun.add(1)
     assert noticed(sentinel, 33.0) is None, "it counts anew"
+
+
+def test_values_that_wait_while_nobody_sends() -> None:
+    standing = Standing(positions={("raw", 3): 7}, times={3: 5_000}, holding={3})
+    sentinel = TicksWait("raw", standing, Ticks(width=30_000, grace=5_000, max_jump=9))
+    assert noticed(sentinel, 100.0) is None
+    assert noticed(sentinel, 165.0) is None
+    notice = noticed(sentinel, 166.0)
+    assert notice is not None
+    assert (notice.partition, notice.still) == (3, True)
+    assert notice.text == (
+        "topic raw, partition 3: values wait for later records; nobody has sent any for 66 s. "
+        "Send heartbeats (ticks.stream_time.heartbeats)"
+    )
+    standing.holding.clear()
+    assert noticed(sentinel, 167.0) is None, "nothing waits"
+    standing.holding.add(3)
+    standing.times[3] = 6_000
+    assert noticed(sentinel, 168.0) is None, "time goes on"
+
+
+@pytest.mark.parametrize(
+    ("stream_time", "said"),
+    [
+        (StreamTime(3), "stream time has stood still for 66 s, because too few people move it. Se"),
+        (StreamTime(heartbeats=frozenset([b"beat"])), "there was no heartbeat for 66 s. Send them"),
+    ],
+)
+def test_values_that_wait_although_somebody_sends(stream_time: StreamTime, said: str) -> None:
+    standing = Standing(times={3: 5_000}, holding={3})
+    ticks = Ticks(width=30_000, grace=5_000, max_jump=9, time=stream_time)
+    sentinel = TicksWait("raw", standing, ticks)
+    for second in range(66):
+        standing.positions["raw", 3] = second
+        assert noticed(sentinel, float(second)) is None
+    notice = noticed(sentinel, 66.0)
+    assert notice is not None
+    assert said in notice.text
 
 
 class Traffic:
