@@ -119,6 +119,12 @@ EVENT_TIME = Metric(
     "Median timestamp of the records last given to a sink topic, in seconds since 1970.",
     largest=True,
 )
+RELEASES_LEFT = Metric(
+    "fugu_releases_left",
+    "gauge",
+    "How many ticks the budget still measures, at most; then figures are predicted.",
+    ("topic",),
+)
 RELEASE_SECONDS = Metric(
     "fugu_release_seconds",
     "histogram",

@@ -18,7 +18,7 @@ Polled = list[tuple[float, int]]
 class ReleaseTimes:
     """Hold when records of each partition were polled, of this epoch and of the one that ends.
 
-    An epoch without releases is forgotten.
+    An epoch in which nothing came to the sink is forgotten.
     """
 
     topic: str
@@ -36,7 +36,7 @@ class ReleaseTimes:
         self._ending[partition] = self._now.pop(partition, [])
 
     def acknowledged(self, partition: int) -> None:
-        """Count what was read in the epoch that ends, which had releases."""
+        """Count what was read in the epoch that ends."""
         moment = self.clock()
         for polled_at, records in self._ending.pop(partition, []):
             seconds = moment - polled_at

@@ -40,6 +40,7 @@ CLOSED_LIST = {
     "fugu_streams_by_budget": ("gauge", (*PARTITION, "spent")),
     "fugu_state_written_bytes_total": ("counter", PARTITION),
     "fugu_event_time_seconds": ("gauge", PARTITION),
+    "fugu_releases_left": ("gauge", ("topic",)),
     "fugu_release_seconds": ("histogram", ("topic", "le")),
     "fugu_build_info": ("gauge", ("version", "python", "client", "kind", "implementation")),
     "fugu_notice_seconds": ("gauge", ("kind", *PARTITION)),

@@ -34,7 +34,7 @@ def test_records_of_the_next_epoch_wait_for_theirs() -> None:
     assert counts(metrics) == {"1": 20, "sum": 20}
 
 
-def test_an_epoch_without_releases_is_not_measured_later() -> None:
+def test_an_epoch_that_did_not_come_to_the_sink_is_not_measured_later() -> None:
     metrics = Metrics()
     measured = times(metrics)
     measured.read(3, 10.0, 20)
