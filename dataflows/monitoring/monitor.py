@@ -125,7 +125,9 @@ class Monitor:
         first = plans[0]
         if isinstance(first, StreamsPlan) and isinstance(first.stage, PerTick):
             sentinels.append(TicksWait(topic, metrics.standing, first.stage.ticks))
-        budget = self._file.pipeline.budget
+        ticks, budget = self._file.pipeline.operator.in_ticks(), self._file.pipeline.budget
+        if ticks is not None:
+            sentinels.append(StreamTimes(topic, metrics.standing, alert.ahead, ticks.time))
         if budget is not None:
             sentinels.append(Budgets(topic, metrics, alert.spent, budget.when_exhausted))
         timestamp = self._file.pipeline.source.timestamp
@@ -134,7 +136,6 @@ class Monitor:
             sentinels.append(units)
         return [
             *sentinels,
-            StreamTimes(topic, metrics.standing, alert.ahead),
             StreamsLimit(topic, metrics),
             RefusedShare(topic, metrics, alert.refused, alert.over),
         ]

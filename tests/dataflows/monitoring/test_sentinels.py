@@ -15,7 +15,7 @@ from fugu.dataflows.base.metrics import (
     Metrics,
 )
 from fugu.dataflows.base.standing import Standing, TimesRead, Told
-from fugu.dataflows.base.stream_time import StreamTime
+from fugu.dataflows.base.stream_time import PEOPLE, StreamTime
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.monitoring.budgets import Budgets
 from fugu.dataflows.monitoring.figures import FiguresWait
@@ -82,7 +82,7 @@ def test_figures_that_stopped_for_several_partitions_name_them() -> None:
 @pytest.mark.parametrize(("stream_time", "said"), [(3_599, None), (3_601, "60 minutes ahead")])
 def test_stream_time_ahead_of_the_clock(stream_time: int, said: str | None) -> None:
     standing = Standing(times={2: (1_000 + stream_time) * 1_000})
-    sentinel = StreamTimes("raw", standing, timedelta(hours=1), clock=lambda: 1_000.0)
+    sentinel = StreamTimes("raw", standing, timedelta(hours=1), PEOPLE, clock=lambda: 1_000.0)
     notice = noticed(sentinel, 0.0)
     assert (notice is None) == (said is None)
     if notice is not None and said is not None:
@@ -90,9 +90,28 @@ def test_stream_time_ahead_of_the_clock(stream_time: int, said: str | None) -> N
         assert (notice.partition, notice.still) == (2, False)
 
 
+@pytest.mark.parametrize(
+    ("moved_by", "said"),
+    [
+        (StreamTime(1), "One record does that (ticks.stream_time.distinct_keys: 1). Look at the"),
+        (StreamTime(3), "3 people did that together (ticks.stream_time.distinct_keys). Look at"),
+        (
+            StreamTime(heartbeats=frozenset([b"beat"])),
+            "Look at the clock of whoever sends heartbeats (ticks.stream_time.heartbeats)",
+        ),
+    ],
+)
+def test_who_moved_stream_time_ahead_is_said(moved_by: StreamTime, said: str) -> None:
+    standing = Standing(times={2: 10**9})
+    sentinel = StreamTimes("raw", standing, timedelta(hours=1), moved_by, clock=lambda: 0.0)
+    notice = noticed(sentinel, 0.0)
+    assert notice is not None
+    assert said in notice.text
+
+
 def test_stream_time_that_does_not_begin() -> None:
     standing = Standing(not_begun={1})
-    sentinel = StreamTimes("raw", standing, timedelta(hours=1))
+    sentinel = StreamTimes("raw", standing, timedelta(hours=1), PEOPLE)
     assert noticed(sentinel, 0.0) is None
     notice = noticed(sentinel, 31.0)
     assert notice is not None
