@@ -52,7 +52,7 @@ class Standing:
     """Hold positions, stream times and the progress of the merge, of one process.
 
     `positions`: the next offset, by topic and partition. `times`: stream time, by partition of the
-    source. `holding`: partitions whose open ticks hold values of streams, as of the last snapshot.
+    source. `holding`: partitions whose open ticks hold values, as of the last snapshot.
     `not_begun`: partitions that have refused records because stream time has not begun.
     `times_read`: the times of the last records of a partition, where a field holds them.
     """

@@ -10,7 +10,6 @@ from fugu.dataflows.base.metrics import BUILD, REFUSED_STARTS, Metrics
 from fugu.dataflows.flows.added_partitions import added_partitions
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
-from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.monitoring.budgets import Budgets
 from fugu.dataflows.monitoring.figures import FiguresWait, PoliciesBehind
 from fugu.dataflows.monitoring.health import Health, Snapshots
@@ -28,7 +27,6 @@ from fugu.dataflows.monitoring.topics_watch import TopicsWatch
 from fugu.dataflows.monitoring.watchman import Watchman
 from fugu.dataflows.pipeline.config import TimestampField
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.stages.per_tick import PerTick
 
 
 class Monitor:
@@ -122,11 +120,9 @@ class Monitor:
                 if plan.wait is not None:
                     sentinels.append(PoliciesBehind(plan.wait))
                 sentinels.append(FiguresWait(topic, metrics.standing, plan.ticks))
-        first = plans[0]
-        if isinstance(first, StreamsPlan) and isinstance(first.stage, PerTick):
-            sentinels.append(TicksWait(topic, metrics.standing, first.stage.ticks))
         ticks, budget = self._file.pipeline.operator.in_ticks(), self._file.pipeline.budget
         if ticks is not None:
+            sentinels.append(TicksWait(topic, metrics.standing, ticks))
             sentinels.append(StreamTimes(topic, metrics.standing, alert.ahead, ticks.time))
         if budget is not None:
             sentinels.append(Budgets(topic, metrics, alert.spent, budget.when_exhausted))

@@ -1,4 +1,4 @@
-"""Notice that values of single streams wait in open ticks, and nothing closes these."""
+"""Notice that values wait in open ticks, and nothing closes these."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

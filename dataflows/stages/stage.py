@@ -35,7 +35,7 @@ class Stage(ABC, Generic[Made]):
         return None
 
     def holds(self, table: RowTable) -> bool:
-        """Return whether values wait for later records to close their ticks."""
+        """Return whether values wait for later records, which close their ticks."""
         return False
 
     @abstractmethod
