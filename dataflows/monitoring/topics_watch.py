@@ -13,7 +13,7 @@ from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.monitoring.notices import Kind, Notice
 from fugu.dataflows.monitoring.source_watch import said
 
-_LOOK_SECONDS = 15.0
+_LOOK_SECONDS = 10.0
 
 log = logging.getLogger(__name__)
 
