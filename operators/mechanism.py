@@ -211,6 +211,15 @@ class TimedMechanism(Protocol):
 
 
 @runtime_checkable
+class FiniteMechanism(Protocol):
+    """Measure so many values and no more; what is released after them says nothing new."""
+
+    def left(self, state: State) -> Integers | None:
+        """Return how many values of each row may still be measured, at most; None: no end is
+        known. Releases and public parameters alone decide it."""
+
+
+@runtime_checkable
 class HoldingMechanism(Protocol):
     """Hold positions back until enough of them can be released together.
 

@@ -1,20 +1,28 @@
 """Count what a running pipeline tells about itself: a closed list of numbers.
 
-Every number is a function of offsets, clocks, the pipeline file, policies, reasons of refusals, or
-of which streams were active; none is computed from a value or from the text of a key. Labels name
-topic and partition, for dead letters the reason, and for policies the collection.
+Every number is a function of offsets, clocks, the pipeline file, policies, reasons of refusals, of
+which streams were active, or of what was released; none is computed from a value or from the text
+of a key. Labels name topic and partition, for dead letters the reason, and for policies the
+collection.
 
 Numbers about streams tell no more than the keys of the sanitized topic do. With `sink.key: none`
 that topic does not say which releases belong together, so these numbers are not shown either.
 """
 
 import time
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from math import inf
 from typing import Literal
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+)
 
 from fugu.dataflows.base.standing import Standing
 
@@ -24,10 +32,14 @@ Numbers = Mapping[str, Sequence[tuple[Sequence[str], float]]]
 
 @dataclass(frozen=True)
 class Metric:
-    """Describe one metric of the closed list. An age is kept as the moment that it counts from."""
+    """Describe one metric of the closed list.
+
+    An age is kept as the moment that it counts from. The last label of a histogram is `le`, which
+    is the bound of a bucket, or `sum`.
+    """
 
     name: str
-    kind: Literal["counter", "gauge", "age"]
+    kind: Literal["counter", "gauge", "age", "histogram"]
     text: str
     labels: tuple[str, ...] = ("topic", "partition")
     about_streams: bool = False
@@ -88,6 +100,13 @@ SNAPSHOT_AGE = Metric(
 )
 STREAMS = Metric("fugu_streams", "gauge", "Keys that have a row of state.", about_streams=True)
 STREAMS_LIMIT = Metric("fugu_streams_limit", "gauge", "The partition's share of state.max_keys.")
+STREAMS_BY_BUDGET = Metric(
+    "fugu_streams_by_budget",
+    "gauge",
+    "Keys by the tenths of their budget that they have spent, or that are exhausted.",
+    ("topic", "partition", "spent"),
+    about_streams=True,
+)
 STATE_BYTES = Metric(
     "fugu_state_written_bytes_total",
     "counter",
@@ -99,6 +118,18 @@ EVENT_TIME = Metric(
     "gauge",
     "Median timestamp of the records last given to a sink topic, in seconds since 1970.",
     largest=True,
+)
+RELEASES_LEFT = Metric(
+    "fugu_releases_left",
+    "gauge",
+    "How many ticks the budget still measures, at most; then figures are predicted.",
+    ("topic",),
+)
+RELEASE_SECONDS = Metric(
+    "fugu_release_seconds",
+    "histogram",
+    "Time from the poll of a record until the releases of its epoch are acknowledged.",
+    ("topic", "le"),
 )
 BUILD = Metric(
     "fugu_build_info",
@@ -128,6 +159,9 @@ PROCESS_RESTARTS = Metric(
 )
 METRICS = tuple(metric for metric in list(vars().values()) if isinstance(metric, Metric))
 """All metrics above, in their order."""
+BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, inf)
+_BOUNDS = tuple("+Inf" if bound == inf else f"{bound:g}" for bound in BUCKETS)
+_SUM = "sum"
 
 
 class Metrics:
@@ -153,6 +187,12 @@ class Metrics:
             key = tuple(map(str, labels))
             numbers[key] = numbers.get(key, 0) + amount
 
+    def observe(self, metric: Metric, value: float, count: int, topic: str, partition: int) -> None:
+        """Add so many equal values to the histogram of a topic."""
+        bound = _BOUNDS[bisect_left(BUCKETS, value)]
+        self.add(metric, count, topic, bound, partition)
+        self.add(metric, count * value, topic, _SUM, partition)
+
     def put(self, metric: Metric, value: float, *labels: str | int) -> None:
         """Set a number, or the monotonic moment from which an age counts."""
         numbers = self._numbers.get(metric)
@@ -165,6 +205,8 @@ class Metrics:
         if metric.kind == "age":
             now = time.monotonic()
             return {labels: now - moment for labels, moment in numbers.items()}
+        if metric.kind == "histogram":
+            return _without_partitions(numbers)
         return numbers
 
     def numbers(self) -> Numbers:
@@ -182,9 +224,14 @@ class Metrics:
                 else:
                     self.add(metric, value, *labels)
 
-    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
+    def collect(
+        self,
+    ) -> Iterator[CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily]:
         """Yield the metric families that prometheus_client asks a collector for."""
         for metric in self._numbers:
+            if metric.kind == "histogram":
+                yield self._histogram(metric)
+                continue
             family = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
             names, own = (*self._own, *metric.labels), (*self._own.values(),)
             shown = family(metric.name, metric.text, labels=names)
@@ -192,6 +239,24 @@ class Metrics:
                 shown.add_metric((*own, *labels), value)
             yield shown
 
+    def _histogram(self, metric: Metric) -> HistogramMetricFamily:
+        names, own = (*self._own, *metric.labels[:-1]), (*self._own.values(),)
+        shown = HistogramMetricFamily(metric.name, metric.text, labels=names)
+        values = self.values(metric)
+        for place in sorted({labels[:-1] for labels in values}):
+            counts = accumulate(values.get((*place, bound), 0) for bound in _BOUNDS)
+            buckets = [*zip(_BOUNDS, counts, strict=True)]
+            shown.add_metric((*own, *place), buckets, values.get((*place, _SUM), 0))
+        return shown
+
     def text(self) -> bytes:
         """Return the numbers in the Prometheus text format."""
         return generate_latest(self._registry)
+
+
+def _without_partitions(numbers: Mapping[tuple[str, ...], float]) -> dict[tuple[str, ...], float]:
+    """Add up what the threads of several partitions have counted for a topic."""
+    together: dict[tuple[str, ...], float] = {}
+    for (topic, bound, *_), number in numbers.items():
+        together[topic, bound] = together.get((topic, bound), 0) + number
+    return together

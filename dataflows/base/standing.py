@@ -52,12 +52,14 @@ class Standing:
     """Hold positions, stream times and the progress of the merge, of one process.
 
     `positions`: the next offset, by topic and partition. `times`: stream time, by partition of the
-    source. `not_begun`: partitions that have refused records because stream time has not begun.
+    source. `holding`: partitions whose open ticks hold values, as of the last snapshot.
+    `not_begun`: partitions that have refused records because stream time has not begun.
     `times_read`: the times of the last records of a partition, where a field holds them.
     """
 
     positions: dict[tuple[str, int], int] = field(default_factory=dict)
     times: dict[int, int] = field(default_factory=dict)
+    holding: set[int] = field(default_factory=set)
     not_begun: set[int] = field(default_factory=set)
     told: Told | None = None
     times_read: dict[int, TimesRead] = field(default_factory=dict)

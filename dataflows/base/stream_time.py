@@ -38,6 +38,23 @@ class StreamTime:
         return f"the latest time that records of {self.distinct_keys} people have reached"
 
     @property
+    def remark(self) -> str | None:
+        """Return who may make everybody's records late, where it is not several people together."""
+        late = "makes the records of everybody late, for as long as it is ahead"
+        if self.heartbeats:
+            return (
+                "ticks.stream_time.heartbeats: whoever may write to the source topic can send one, "
+                f"and a heartbeat with a wrong clock {late}. Let nobody write there who may choose "
+                "keys and is not trusted with that (topic ACLs)"
+            )
+        if self.distinct_keys == 1:
+            return (
+                "ticks.stream_time.distinct_keys: 1 lets every record move stream time for all: "
+                f"one with a wrong clock {late}. Write 3 or more, or declare heartbeats"
+            )
+        return None
+
+    @property
     def after_a_silence(self) -> str:
         """Return how it goes on when everything is too far ahead, for people."""
         if self.heartbeats:

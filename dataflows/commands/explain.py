@@ -25,7 +25,7 @@ from fugu.dataflows.pipeline.guarantee_text import (
     parts_in_words,
     pipeline_not_covered,
 )
-from fugu.dataflows.pipeline.mechanisms import budget_remarks, configure
+from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
 from fugu.dataflows.pipeline.neighbours_text import protected_in_words
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.policy_changes import policies_relied_on, who_can_change
@@ -104,8 +104,7 @@ def _print(console: Console, file: PipelineFile, mechanism: Mechanism) -> None:
     for name, number in mechanism.audit().items():
         if not _is_text(number):
             console.print(f"- {name}: {_readable(number)}")
-    to_consider = pipeline.operator.remarks(file, mechanism) + budget_remarks(pipeline)
-    if to_consider:
+    if to_consider := remarks_of(file, mechanism):
         _print_list(console, "Consider", to_consider)
     _print_list(console, "How to read the output", pipeline.operator.how_to_read())
     console.print()

@@ -15,9 +15,9 @@ from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.pipeline.config import Ledger
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.mechanisms import (
-    budget_remarks,
     configure,
     refuse_what_pays_nothing,
+    remarks_of,
     state_megabytes,
 )
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -65,10 +65,7 @@ def validate(
     try:
         mechanism = configure(file).mechanism
         checks.passed("operator", f"{mechanism.kind}, {in_words(mechanism.guarantees()[0])}")
-        for remark in [
-            *file.pipeline.operator.remarks(file, mechanism),
-            *budget_remarks(file.pipeline),
-        ]:
+        for remark in remarks_of(file, mechanism):
             checks.warned("operator", remark)
         refuse_what_pays_nothing(mechanism)
         megabytes = state_megabytes(file.pipeline, mechanism)

@@ -24,7 +24,7 @@ from bytewax.operators import KeyedStream, StatefulBatchLogic
 
 from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import without_values
-from fugu.dataflows.base.metrics import Metrics
+from fugu.dataflows.base.metrics import RELEASES_LEFT, Metrics
 from fugu.dataflows.base.standing import Standing, Told
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.flows.plan import Output, Plan
@@ -42,6 +42,7 @@ from fugu.dataflows.state.row_log import BlockLog
 from fugu.operators.integer_column import IntegerColumn
 from fugu.operators.mechanism import (
     ChangeableMechanism,
+    FiniteMechanism,
     Kind,
     PlanningMechanism,
     Releases,
@@ -99,8 +100,16 @@ class MergingPlan(Plan):
             clocks=clocks,
             show=show,
             standing=self.metrics.standing,
+            left=self._show_left,
         )
         return op.stateful_batch("merge", op.map("read", batches, self._read), step)
+
+    def _show_left(self, state: State) -> None:
+        """Show how many ticks the budget still pays for, where it ends."""
+        mechanism = self.merge.mechanism
+        left = mechanism.left(state) if isinstance(mechanism, FiniteMechanism) else None
+        if left is not None:
+            self.metrics.put(RELEASES_LEFT, int(left[0]), self.fingerprint.sink_topic)
 
     def outputs(self) -> list[Output]:
         """Return the sink, and the internal log if there are plans to be written to it."""
@@ -205,9 +214,10 @@ class MergeStep(StatefulBatchLogic[Entries, Merged, bytes]):
         clocks: Clocks | None = None,
         show: Show | None = None,
         standing: Standing | None = None,
+        left: Show | None = None,
     ) -> None:
         self._merge = merge
-        self._wait, self._show, self._standing = wait, show, standing
+        self._wait, self._show, self._standing, self._left = wait, show, standing, left
         self._topic = topic
         self._sums = BlockLog(directory, 0, OpenTicks(), of="sums")
         self._state = merge.start() if content is None else merge.restored(content, self._loaded)
@@ -251,6 +261,8 @@ class MergeStep(StatefulBatchLogic[Entries, Merged, bytes]):
         if self._standing is not None:
             last = dict(self._state.progress.last)
             self._standing.told = Told(self._merge.partitions, last)
+        if self._left is not None:
+            self._left(self._state.mechanism)
 
     def _loaded(self, sums: str) -> OpenTicks:
         self._sums.load(sums.encode())

@@ -106,7 +106,7 @@ class Plan(ABC):
         reader = self.client.reader(topic, headers=self.reads_headers)
         source = self.source(topic, begin, reader)
         source.require_held = self._require_held
-        items, sinks = self.items(op.input(self.steps[0], flow, source)), []
+        items, sinks = self.items(op.input(self.steps[0], flow, source)), list[KafkaSink]()
         for output in self.outputs():
             sink = KafkaSink(
                 self.client,
@@ -117,6 +117,7 @@ class Plan(ABC):
                 self.metrics,
                 output.shared,
                 self._wait,
+                None if sinks else source.times,
             )
             op.output(output.sink_step, op.map_value(output.step, items, output.records), sink)
             sinks.append(sink)

@@ -42,9 +42,9 @@ from fugu.dataflows.kinds import AggregateOperator
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.pipeline.mechanisms import (
-    budget_remarks,
     configure,
     refuse_what_pays_nothing,
+    remarks_of,
     state_megabytes,
 )
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -114,10 +114,7 @@ class Preparation:
         self.mechanism, self.codec = configured.mechanism, configured.codec
         refuse_what_pays_nothing(self.mechanism)
         state_megabytes(self.pipeline, self.mechanism)
-        for remark in [
-            *self.pipeline.operator.remarks(file, self.mechanism),
-            *budget_remarks(self.pipeline),
-        ]:
+        for remark in remarks_of(file, self.mechanism):
             log.warning("%s", remark)
         self.client = client_of(file.connection(), self.pipeline.source.generation)
         source = self.client.topic(self.pipeline.source.topic)

@@ -23,6 +23,7 @@ from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import NEW_PIPELINE, ReleaseMismatch, StartRefused
 from fugu.dataflows.base.metrics import EVENT_TIME, RECORDS_OUT, REPLAYED, Metrics
 from fugu.dataflows.kafka.client import Client, Writer
+from fugu.dataflows.kafka.release_times import ReleaseTimes
 from fugu.dataflows.kafka.source import part_names
 from fugu.dataflows.records.published import record_digest, release_id_of
 
@@ -65,6 +66,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
 
     `wait` returns when everything else that an epoch keeps is durable, and raises where another
     process has taken over. bytewax asks sinks last, and counts an epoch once they have answered.
+    `times` are told of that, by the sink of releases.
     """
 
     client: Client
@@ -75,6 +77,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
     metrics: Metrics = field(default_factory=Metrics)
     shared: Shared | None = None
     wait: Callable[[], None] = lambda: None
+    times: ReleaseTimes | None = None
     _parts: "dict[int, KafkaSinkPart]" = field(default_factory=dict, init=False)
 
     def has_caught_up(self, partitions: Iterable[int]) -> bool:
@@ -179,6 +182,8 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
         replayed."""
         self.writer.flush()
         self.sink.wait()
+        if self.sink.times is not None:
+            self.sink.times.acknowledged(self.source)
         end = self.writer.acknowledged_end(self.sink.topic, self.partition)
         if end is not None:
             self.end = max(self.end, end)

@@ -15,6 +15,7 @@ from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
 from fugu.dataflows.base.metrics import RECORDS_IN, SNAPSHOT_AGE, Metrics
 from fugu.dataflows.kafka.client import Reader
+from fugu.dataflows.kafka.release_times import ReleaseTimes
 
 _SHORTEST_PAUSE, _LONGEST_PAUSE = timedelta(milliseconds=2), timedelta(milliseconds=20)
 _SHARE_OF_SILENCE = 0.1
@@ -45,12 +46,14 @@ class SharedReader:
     _arrived: datetime = field(default_factory=lambda: datetime.now(UTC))
     _offsets: dict[int, int] = field(default_factory=dict)
     _buffers: dict[int, deque[Batch]] = field(default_factory=dict)
+    _polled: dict[int, deque[float]] = field(default_factory=dict)
     _assigned: bool = False
 
     def add(self, partition: int, offset: int) -> None:
         """Take part of the assignment; every part does so before the first one reads."""
         self._offsets[partition] = offset
         self._buffers[partition] = deque()
+        self._polled[partition] = deque([0.0])
 
     def next_batch(self, partition: int) -> Batch | None:
         """Return the next batch of one partition, if it is there."""
@@ -60,11 +63,20 @@ class SharedReader:
         buffer = self._buffers[partition]
         if not buffer and self._buffered() < self.max_batch and self._may_look():
             batches = self.reader.poll(self.max_batch)
+            moment = time.monotonic()
             for batch in batches:
                 self._buffers[batch.partition].append(batch)
+                self._polled[batch.partition].append(moment)
             self.is_behind = self._buffered() >= self.max_batch // 4
             self._pause(bool(batches))
-        return buffer.popleft() if buffer else None
+        if not buffer:
+            return None
+        self._polled[partition].popleft()
+        return buffer.popleft()
+
+    def polled_at(self, partition: int) -> float:
+        """Return the moment of the poll that brought the last batch of a partition."""
+        return self._polled[partition][0]
 
     def next_offset(self, partition: int) -> int | None:
         """Return where reading continues: past control records, before what is buffered."""
@@ -115,6 +127,7 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
 
     def __post_init__(self) -> None:
         self.shared = SharedReader(self.reader, self.max_batch)
+        self.times = ReleaseTimes(self.topic, self.metrics)
 
     def list_parts(self) -> list[str]:
         """Return the names of the parts, in numeric order."""
@@ -163,6 +176,8 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
         self.source.positions[self.partition] = end
         self._stand_at(end)
         self.source.metrics.add(RECORDS_IN, len(batch.offsets), self.source.topic, self.partition)
+        polled_at = self.source.shared.polled_at(self.partition)
+        self.source.times.read(self.partition, polled_at, len(batch.offsets))
         return [batch]
 
     def next_awake(self) -> datetime | None:
@@ -178,6 +193,7 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
 
         Sinks ask too, later in an epoch, but only where something was written.
         """
+        self.source.times.end_epoch(self.partition)
         self.source.require_held()
         self.source.metrics.put(SNAPSHOT_AGE, time.monotonic(), self.source.topic, self.partition)
         following = self.source.shared.next_offset(self.partition)

@@ -1,15 +1,16 @@
 """Measure one process, from before it reads anything, and judge its health."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from platform import python_version
 from typing import Self
 
-from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.base.metrics import BUILD, REFUSED_STARTS, Metrics
 from fugu.dataflows.flows.added_partitions import added_partitions
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.monitoring.budgets import Budgets
 from fugu.dataflows.monitoring.figures import FiguresWait, PoliciesBehind
 from fugu.dataflows.monitoring.health import Health, Snapshots
 from fugu.dataflows.monitoring.notices import Sentinel
@@ -20,7 +21,9 @@ from fugu.dataflows.monitoring.server import serve
 from fugu.dataflows.monitoring.source_watch import SourceWatch
 from fugu.dataflows.monitoring.stream_times import StreamTimes
 from fugu.dataflows.monitoring.streams_limit import StreamsLimit
+from fugu.dataflows.monitoring.ticks_wait import TicksWait
 from fugu.dataflows.monitoring.time_units import TimeUnits
+from fugu.dataflows.monitoring.topics_watch import TopicsWatch
 from fugu.dataflows.monitoring.watchman import Watchman
 from fugu.dataflows.pipeline.config import TimestampField
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -39,7 +42,7 @@ class Monitor:
         self._watchman = Watchman(self._metrics)
         snapshots = Snapshots(self._metrics, pipeline.state.every.total_seconds())
         self._health = health = Health(snapshots, self._watchman)
-        self._watch: SourceWatch | None = None
+        self._watches: Sequence[TopicsWatch | SourceWatch] = ()
         self._refused = RefusedStarts(file.resolve(pipeline.state.directory))
         endpoint = None if supervised else pipeline.metrics
         self._server = serve(endpoint, self._numbers, health.problem, health.stuck, health.degraded)
@@ -62,9 +65,11 @@ class Monitor:
             plans[0].fingerprint.operator,
             plans[0].fingerprint.implementation,
         )
-        self._watch = self._source_watch(plans[0])
-        self._watch.start()
-        self._watchman.start(self._sentinels(plans, self._watch))
+        topics, source = self._topics_watch(plans), self._source_watch(plans[0])
+        self._watches = topics, source
+        for watch in self._watches:
+            watch.start()
+        self._watchman.start([topics, *self._sentinels(plans, source)])
         self._health.stop = plans[0].stop
         return [replace(plan, metrics=self._metrics) for plan in plans]
 
@@ -85,24 +90,26 @@ class Monitor:
     def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
         self._refused.count(error)
         self._watchman.stop()
-        if self._watch:
-            self._watch.stop()
+        for watch in self._watches:
+            watch.stop()
         if self._server:
             self._server.close()
 
     def _source_watch(self, first: Plan) -> SourceWatch:
         topic, client = first.fingerprint.source_topic, first.client
-        known = first.fingerprint.partitions
-
-        def added() -> str | None:
-            source = client.topic(topic)
-            try:
-                return None if source is None else added_partitions(self._file, source, known)
-            except StartRefused as refusal:
-                return str(refusal)
-
         return SourceWatch(
-            topic, self._metrics, lambda committed: client.reader(topic, committed=committed), added
+            topic, self._metrics, lambda committed: client.reader(topic, committed=committed)
+        )
+
+    def _topics_watch(self, plans: list[Plan]) -> TopicsWatch:
+        first, identities = plans[0].fingerprint, dict[str, str]()
+        for plan in plans:
+            identities |= plan.fingerprint.identities
+        return TopicsWatch(
+            plans[0].client,
+            first.source_topic,
+            identities,
+            lambda source: added_partitions(self._file, source, first.partitions),
         )
 
     def _sentinels(self, plans: list[Plan], watch: SourceWatch) -> list[Sentinel]:
@@ -113,13 +120,18 @@ class Monitor:
                 if plan.wait is not None:
                     sentinels.append(PoliciesBehind(plan.wait))
                 sentinels.append(FiguresWait(topic, metrics.standing, plan.ticks))
+        ticks, budget = self._file.pipeline.operator.in_ticks(), self._file.pipeline.budget
+        if ticks is not None:
+            sentinels.append(TicksWait(topic, metrics.standing, ticks))
+            sentinels.append(StreamTimes(topic, metrics.standing, alert.ahead, ticks.time))
+        if budget is not None:
+            sentinels.append(Budgets(topic, metrics, alert.spent, budget.when_exhausted))
         timestamp = self._file.pipeline.source.timestamp
         if isinstance(timestamp, TimestampField):
             units = TimeUnits(topic, metrics.standing, timestamp.field, timestamp.format)
             sentinels.append(units)
         return [
             *sentinels,
-            StreamTimes(topic, metrics.standing, alert.ahead),
             StreamsLimit(topic, metrics),
             RefusedShare(topic, metrics, alert.refused, alert.over),
         ]

@@ -15,11 +15,15 @@ class Kind(StrEnum):
     OPEN_TRANSACTION = "open_transaction"
     POLICIES_BEHIND = "policies_behind"
     FIGURES_WAIT = "figures_wait"
+    TICKS_WAIT = "ticks_wait"
     TIME_NOT_BEGUN = "time_not_begun"
     TIME_AHEAD = "time_ahead"
     TIME_UNIT = "time_unit"
     REFUSED = "refused"
     STREAMS_LIMIT = "streams_limit"
+    BUDGETS_SPENT = "budgets_spent"
+    BUDGETS_NEARLY_SPENT = "budgets_nearly_spent"
+    TOPIC_REPLACED = "topic_replaced"
     PARTITIONS_ADDED = "partitions_added"
 
 

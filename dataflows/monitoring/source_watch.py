@@ -1,4 +1,4 @@
-"""Ask every few seconds where the source topic ends, and how many partitions it has.
+"""Ask every few seconds where the source topic ends.
 
 A thread and connections of its own, so that the dataflow never waits for the answer, not even when
 Kafka is away.
@@ -19,7 +19,6 @@ LOOK_SECONDS = 3.0
 _OPENING_SECONDS = 0.2
 _ANSWER_SECONDS = 10.0
 _WAITING_SECONDS = 30.0
-_DESCRIPTION_SECONDS = 30.0
 
 Connect = Callable[[bool], Reader]
 """Gives a reader whose bounds are those of committed records, or of all."""
@@ -28,18 +27,9 @@ log = logging.getLogger(__name__)
 
 
 class SourceWatch:
-    """Measure the lag, when Kafka last answered, and where records wait to be read.
+    """Measure the lag, when Kafka last answered, and where records wait to be read."""
 
-    `added` returns what is to be said of partitions that were added to the topic, if there are any.
-    """
-
-    def __init__(
-        self,
-        topic: str,
-        metrics: Metrics,
-        connect: Connect,
-        added: Callable[[], str | None] = lambda: None,
-    ) -> None:
+    def __init__(self, topic: str, metrics: Metrics, connect: Connect) -> None:
         self.topic = topic
         self.answered_at = time.monotonic()
         self.waiting_since: dict[int, float] = {}
@@ -48,9 +38,6 @@ class SourceWatch:
         """Partitions of which the rest stands behind an open transaction, and since when."""
         self._metrics = metrics
         self._connect = connect
-        self._added = added
-        self._addition: str | None = None
-        self._described_at = float("-inf")
         self._seen: dict[int, int] = {}
         self._stopped = Event()
         self._thread = Thread(target=self._run, name="source-watch", daemon=True)
@@ -82,8 +69,6 @@ class SourceWatch:
                 "it, or Kafka ends it after transaction.max.timeout.ms"
             )
             yield Notice(Kind.OPEN_TRANSACTION, topic, partition, text, still=True)
-        if self._addition is not None:
-            yield Notice(Kind.PARTITIONS_ADDED, topic, None, self._addition, still=False)
 
     def compare(self, ends: Mapping[int, int], all_ends: Mapping[int, int] | None = None) -> None:
         """Compare where partitions end now with what was read of them.
@@ -112,7 +97,7 @@ class SourceWatch:
                 failed = False
             except Exception as error:  # whatever it is: Kafka has not answered
                 if not failed and not self._stopped.is_set():
-                    log.warning("topic %s cannot be looked at: %s", self.topic, _said(error))
+                    log.warning("topic %s cannot be looked at: %s", self.topic, said(error))
                 failed = True
                 _close(readers)
             self._stopped.wait(LOOK_SECONDS if self._partitions() else _OPENING_SECONDS)
@@ -127,8 +112,6 @@ class SourceWatch:
             for reader in (readers[True], readers[False])
         )
         self.compare(ends, all_ends)
-        if time.monotonic() - self._described_at > _DESCRIPTION_SECONDS:
-            self._addition, self._described_at = self._added(), time.monotonic()
 
     def _partitions(self) -> list[int]:
         positions = dict(self._metrics.standing.positions)
@@ -160,5 +143,6 @@ def _note(since: dict[int, float], partition: int, now: float, *, waits: bool, m
         since.setdefault(partition, now)
 
 
-def _said(error: Exception) -> str:
+def said(error: Exception) -> str:
+    """Return the text of an error, or its type and place where the text may hold anything."""
     return str(error) if isinstance(error, FuguError) else type_and_place(error)

@@ -8,6 +8,7 @@ from datetime import timedelta
 from fugu.dataflows.base.advice import ADVICE
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.standing import Standing
+from fugu.dataflows.base.stream_time import StreamTime
 from fugu.dataflows.monitoring.notices import Kind, Notice, Unmoved
 
 _NOT_BEGUN_SECONDS = 30.0
@@ -20,6 +21,7 @@ class StreamTimes:
     topic: str
     standing: Standing
     ahead: timedelta
+    moved_by: StreamTime
     clock: Callable[[], float] = time.time
     _refusing: Unmoved = field(default_factory=Unmoved, init=False)
 
@@ -30,8 +32,8 @@ class StreamTimes:
             if ahead > self.ahead.total_seconds():
                 text = (
                     f"topic {self.topic}, partition {partition}: stream time is "
-                    f"{_in_words(ahead)} ahead of this machine's clock: records of now become "
-                    "late. Look at the clocks of producers, and at the unit of timestamps"
+                    f"{_in_words(ahead)} ahead of this machine's clock: records of now are late "
+                    f"until clocks have come there. {self._advice}"
                 )
                 yield Notice(Kind.TIME_AHEAD, self.topic, partition, text, still=False)
         refusing = set(self.standing.not_begun)
@@ -44,6 +46,22 @@ class StreamTimes:
                 yield Notice(Kind.TIME_NOT_BEGUN, self.topic, partition, text, still=True)
         for partition in self.standing.times:
             self._refusing.forget(partition)
+
+    @property
+    def _advice(self) -> str:
+        people = self.moved_by.distinct_keys
+        if self.moved_by.heartbeats:
+            return (
+                "Look at the clock of whoever sends heartbeats (ticks.stream_time.heartbeats), and "
+                "at the unit of their timestamps"
+            )
+        look = "Look at the clocks of producers, and at the unit of timestamps"
+        if people == 1:
+            return (
+                f"One record does that (ticks.stream_time.distinct_keys: 1). {look}; then stop, "
+                "write 3 or more, or declare heartbeats, and start"
+            )
+        return f"{people} people did that together (ticks.stream_time.distinct_keys). {look}"
 
 
 def _in_words(seconds: float) -> str:

@@ -246,7 +246,7 @@ class MetricsEndpoint(Section):
 
 
 class Alert(Section):
-    """Say when a notice is given of refused records, and of stream time ahead of the clock."""
+    """Say when a notice is given of refused records, clocks that are ahead, and spent budgets."""
 
     refused: float = Field(default=0.05, gt=0, le=1, strict=False)
     """The share of the last records that may be refused."""
@@ -256,6 +256,8 @@ class Alert(Section):
         hours=1
     )
     """Say how far stream time may be ahead of this machine's clock."""
+    spent: float = Field(default=0.1, gt=0, le=1, strict=False)
+    """The share of streams that may have no budget left, or hardly any."""
 
 
 class Pipeline(Section):

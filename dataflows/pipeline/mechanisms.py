@@ -49,6 +49,23 @@ def configure(file: PipelineFile) -> Configured:
     return Configured(mechanism, Codec(values, source.max_value_bytes, timestamp, event, exact))
 
 
+def remarks_of(file: PipelineFile, mechanism: Mechanism) -> list[str]:
+    """Return what runs, but hardly does what was meant, or relies on somebody."""
+    pipeline = file.pipeline
+    return [
+        *pipeline.operator.remarks(file, mechanism),
+        *budget_remarks(pipeline),
+        *time_remarks(pipeline),
+    ]
+
+
+def time_remarks(pipeline: Pipeline) -> list[str]:
+    """Return who may move stream time alone, unless brokers set all times."""
+    ticks = pipeline.operator.in_ticks()
+    remark = None if ticks is None else ticks.time.remark
+    return [] if remark is None or pipeline.source.timestamp == "broker" else [remark]
+
+
 def budget_remarks(pipeline: Pipeline) -> list[str]:
     """Return what a budget pays for that is hardly what was meant."""
     budget = pipeline.budget

@@ -43,6 +43,10 @@ class PerTick(Arrivals[TickReleases, Sanitized], StreamStage):
         """Return the columns of fresh rows."""
         return tick_columns(self.mechanism, self.ticks, self.nothing)(rows)
 
+    def holds(self, table: RowTable) -> bool:
+        """Return whether values wait for later records to close their ticks."""
+        return bool(table.live("present").any())
+
     def _refusals(
         self, table: RowTable, partition: int, keys: Sequence[bytes], ticks: Integers
     ) -> dict[int, Reason]:

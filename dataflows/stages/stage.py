@@ -34,6 +34,10 @@ class Stage(ABC, Generic[Made]):
         """Return how rows come to an end, if they do."""
         return None
 
+    def holds(self, table: RowTable) -> bool:
+        """Return whether values wait for later records, which close their ticks."""
+        return False
+
     @abstractmethod
     def start(self, rows: int) -> State:
         """Return the columns of fresh rows."""

@@ -13,9 +13,11 @@ from fugu.dataflows.base.batches import Decoded, Reason
 from fugu.dataflows.base.errors import without_values
 from fugu.dataflows.base.metrics import DEAD_LETTERS, STATE_BYTES, STREAMS, Metrics
 from fugu.dataflows.base.ticks import CLOSED, TIME, Clock
+from fugu.dataflows.stages.budget_levels import budget_levels
 from fugu.dataflows.stages.stage import Made, Stage
 from fugu.dataflows.state.former_rows import FormerRows
 from fugu.dataflows.state.row_log import RowLog, partition_of
+from fugu.dataflows.state.row_table import RowTable
 from fugu.dataflows.state.writes_beside import WritesBeside
 from fugu.operators.temporal.temporal_perturbation import End
 
@@ -47,11 +49,12 @@ class Sanitize(StatefulBatchLogic[Decoded, Made, bytes]):
         self._log: RowLog | None = None
         self._sinks_wait = False
         self._refused = Counter[Reason]()
+        self._levels = budget_levels(self.stage.ends, self.metrics, self.topic)
         if self.pointer is not None:
             partition = partition_of(self.pointer)
             log = self._open(partition)
             log.load(self.pointer)
-            self.metrics.put(STREAMS, len(log.table), self.topic, partition)
+            self._count(partition, log.table)
             self._stand(partition, log.table.clock, [])
 
     def on_batch(self, values: list[Decoded]) -> tuple[list[Made], bool]:
@@ -89,8 +92,18 @@ class Sanitize(StatefulBatchLogic[Decoded, Made, bytes]):
         table, partition = self._log.table, partition_of(pointer)
         written = table.rows_taken * table.bytes_per_row
         self.metrics.put(STATE_BYTES, written, self.topic, partition)
-        self.metrics.put(STREAMS, len(table), self.topic, partition)
+        self._count(partition, table)
         return pointer
+
+    def _count(self, partition: int, table: RowTable) -> None:
+        self.metrics.put(STREAMS, len(table), self.topic, partition)
+        holding = self.metrics.standing.holding
+        if self.stage.holds(table):
+            holding.add(partition)
+        else:
+            holding.discard(partition)
+        if self._levels is not None:
+            self._levels.show(partition, table)
 
     def _stand(self, partition: int, clock: Clock, reasons: Sequence[Reason]) -> None:
         """Tell how far stream time has come, where ticks close by it."""

@@ -44,6 +44,10 @@ class Summing(Arrivals[PartialSums, Summed]):
         """Return the columns of fresh rows."""
         return cells(self.ticks, rows)
 
+    def holds(self, table: RowTable) -> bool:
+        """Return whether people have been there in ticks that are open."""
+        return CLOSED in table.clock and bool((table.live("seen") > table.clock[CLOSED]).any())
+
     def finish(self, partition: int, table: RowTable, end: End) -> Summed:
         """Return nothing: a tick that is open may still get contributions."""
         return Summed(partition)

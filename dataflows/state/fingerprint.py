@@ -84,6 +84,17 @@ class Fingerprint(BaseModel):
         """Return the partitions of this shard: every `shards`-th one."""
         return list(range(self.shard, self.partitions, self.shards))
 
+    @property
+    def identities(self) -> dict[str, str]:
+        """Return the identity of every topic, by name."""
+        topics = {
+            self.source_topic: self.source_identity,
+            self.sink_topic: self.sink_identity,
+            self.dead_letters_topic: self.dead_letters_identity,
+            self.ledger_topic: self.ledger_identity,
+        }
+        return {name: identity for name, identity in topics.items() if name}
+
 
 _UPGRADE = (
     "another version of Fugu wrote the state; if it was the one before this, let that one stop "

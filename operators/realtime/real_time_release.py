@@ -152,6 +152,14 @@ class RealTimeRelease:
         known = self._predicted(state, self._due(state))
         return self._settled(state, known, self._spent(state), nothing)
 
+    def left(self, state: State) -> Integers | None:
+        """Return how many values of each row may still be measured; None where the budget begins
+        anew with each period."""
+        if self.period is not None:
+            return None
+        pays = self._pays(state, self._due(state), state["spent"])
+        return np.where(pays, self.account.values - state["count"][:, 0], 0)
+
     def shared(self, budget: int) -> Schedule:
         """Return how precisely a budget in units of rho measures values."""
         share = sharing(self.changed_bins, self.horizon, self.period, self.decay, self.shares)

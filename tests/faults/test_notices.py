@@ -14,7 +14,7 @@ from kafka import KafkaAdminClient
 from tests.faults.feeding import document_with_topics
 from tests.kafka.broker import Broker
 from tests.kafka.pages import Pages
-from tests.kafka.pipelines import Document, RunningPipeline, running, write_pipeline
+from tests.kafka.pipelines import MEMORYLESS, Document, RunningPipeline, running, write_pipeline
 from tests.kafka.ports import free_ports
 from tests.kafka.records import Placed, Record, produce
 from tests.kafka.topics import TopicFactory
@@ -75,7 +75,7 @@ def watched(bootstrap: str, document: Document, directory: Path) -> Iterator[Wat
     """Run a pipeline until it is healthy."""
     port = free_ports(1)
     pages = Pages(port)
-    path = write_pipeline(directory, document | {"metrics": {"port": port}})
+    path = write_pipeline(directory, document | {"metrics": {"port": port}}, MEMORYLESS)
     with running(path) as process:
         process.wait_until(pages.is_healthy)
         yield Watched(process, pages, bootstrap, document)
@@ -135,6 +135,30 @@ def test_figures_that_wait_for_an_empty_partition(
         one.over("figures_wait")
 
 
+def test_values_that_wait_for_their_tick_to_close(
+    bootstrap: str, aggregate: Document, document: Document, topics: TopicFactory, tmp_path: Path
+) -> None:
+    document["source"] |= {"value": "bpm", "timestamp": aggregate["source"]["timestamp"]}
+    document["sink"] = {"topic": topics("series", partitions=PARTITIONS), "create": True}
+    document["operator"] = {
+        "kind": "real_time_local",
+        "lower": 40,
+        "upper": 180,
+        "epsilon": 8.0,
+        "delta": 1e-6,
+        "horizon": 8,
+        "ticks": aggregate["operator"]["ticks"],
+    }
+    with watched(bootstrap, document, tmp_path) as one:
+        begin = now() // SECOND * SECOND
+        value = orjson.dumps({"bpm": 80, "at": begin + 100})
+        one.send(beat(0, begin), Placed(0, Record(b"user-0", value)))
+        text = f"topic {one.source}, partition 0: values wait for later records; nobody has sent"
+        one.noticed("ticks_wait", text, still=True)
+        one.send(beat(0, begin + 3 * SECOND))
+        one.over("ticks_wait")
+
+
 def test_stream_time_a_year_ahead(bootstrap: str, aggregate: Document, tmp_path: Path) -> None:
     with watched(bootstrap, aggregate, tmp_path) as one:
         year = now() + 365 * 86_400 * SECOND
@@ -170,6 +194,29 @@ def test_a_share_of_refused_records(bootstrap: str, document: Document, tmp_path
         one.over("refused")
 
 
+def test_streams_without_a_budget(bootstrap: str, document: Document, tmp_path: Path) -> None:
+    document["budget"] = {"total": 2.0}
+
+    def records(first: int, users: int) -> list[Placed]:
+        value = b'{"zone": "rest"}'
+        return [Placed(n % 2, Record(b"user-%d" % n, value)) for n in range(first, first + users)]
+
+    with watched(bootstrap, document, tmp_path) as one:
+        one.send(*records(0, 100) * 2)
+        text = "100 of 100 streams have spent nine tenths of their budget or more; when nothing is"
+        one.noticed("budgets_nearly_spent", text, still=False)
+        one.send(*records(0, 100))
+        text = "100 of 100 streams have no budget left: their last release is repeated"
+        one.noticed("budgets_spent", text, still=False)
+        one.send(*records(100, 900))
+        one.over("budgets_spent")
+        counts = one.pages.sums("fugu_streams_by_budget", "spent")
+        assert {spent: count for spent, count in counts.items() if count} == {
+            "4": 900,
+            "exhausted": 100,
+        }
+
+
 def test_partitions_that_are_added(bootstrap: str, document: Document, tmp_path: Path) -> None:
     document["source"]["partitioner"] = "murmur2"
     with watched(bootstrap, document, tmp_path) as one:
@@ -178,6 +225,19 @@ def test_partitions_that_are_added(bootstrap: str, document: Document, tmp_path:
         text = f"topic {one.source} has 4 partitions, and this pipeline knows 2"
         one.noticed("partitions_added", text, still=False)
         assert "run fugu state repartition" in one.process.stderr
+
+
+def test_topics_that_are_deleted_and_created_again(
+    bootstrap: str, document: Document, tmp_path: Path
+) -> None:
+    name = document["sink"]["dead_letters"]
+    with watched(bootstrap, document, tmp_path) as one:
+        with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
+            admin.delete_topics([name, one.source])
+            admin.create_topics({name: {"num_partitions": PARTITIONS, "replication_factor": 1}})
+        one.noticed("topic_replaced", f"topic {one.source} is not there any more", still=True)
+        lines = one.process.stderr
+        assert f"WARNING topic {name} was deleted and created again. The next start is" in lines
 
 
 def test_records_behind_an_open_transaction(

@@ -63,6 +63,9 @@ def test_numbers_add_up_while_records_flow(
         process.wait_until(pages.reach("fugu_streams", {source: KEYS}))
         process.wait_until(pages.reach("fugu_lag_records", {source: 0}))
 
+        timed = "fugu_release_seconds_count"
+        process.wait_until(lambda: 300 <= pages.sums(timed).get(source, 0) <= 321)
+
         assert pages.sums("fugu_records_in_total") == {source: 321}
         reasons = pages.sums("fugu_dead_letters_total", "reason")
         assert reasons == dict.fromkeys(REFUSED, 7)

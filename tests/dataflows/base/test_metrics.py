@@ -9,12 +9,15 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.metrics import (
+    BUCKETS,
     DEAD_LETTERS,
     METRICS,
     RECORDS_IN,
+    RELEASE_SECONDS,
     SNAPSHOT_AGE,
     STATE_BYTES,
     STREAMS,
+    STREAMS_BY_BUDGET,
     Metric,
     Metrics,
 )
@@ -34,8 +37,11 @@ CLOSED_LIST = {
     "fugu_last_snapshot_age_seconds": ("age", PARTITION),
     "fugu_streams": ("gauge", PARTITION),
     "fugu_streams_limit": ("gauge", PARTITION),
+    "fugu_streams_by_budget": ("gauge", (*PARTITION, "spent")),
     "fugu_state_written_bytes_total": ("counter", PARTITION),
     "fugu_event_time_seconds": ("gauge", PARTITION),
+    "fugu_releases_left": ("gauge", ("topic",)),
+    "fugu_release_seconds": ("histogram", ("topic", "le")),
     "fugu_build_info": ("gauge", ("version", "python", "client", "kind", "implementation")),
     "fugu_notice_seconds": ("gauge", ("kind", *PARTITION)),
     "process_start_time_seconds": ("gauge", ()),
@@ -43,6 +49,9 @@ CLOSED_LIST = {
     "fugu_process_restarts_total": ("counter", ()),
 }
 REPOSITORY = Path(__file__).parents[3]
+PARTS = {"fugu_release_seconds_bucket", "fugu_release_seconds_count", "fugu_release_seconds_sum"}
+NAMES = CLOSED_LIST.keys() - {"fugu_release_seconds"} | PARTS
+"""The names of samples; a histogram has three."""
 NAME = re.compile(r"\b(?:fugu|process)_[a-z_]+\b")
 LABELS: dict[str, str | int] = {
     "topic": "vitals.raw",
@@ -54,6 +63,8 @@ LABELS: dict[str, str | int] = {
     "python": "3.11",
     "client": "kafka-python",
     "implementation": 1,
+    "spent": "exhausted",
+    "le": "0.1",
 }
 
 
@@ -80,7 +91,9 @@ def test_list_is_closed() -> None:
 
 def test_text_holds_the_listed_names_and_labels_and_no_others() -> None:
     seen = {name: {label for label, _ in labels} for name, labels in shown(full())}
-    assert seen == {name: set(labels) for name, (_, labels) in CLOSED_LIST.items()}
+    listed = {name: set(labels) for name, (_, labels) in CLOSED_LIST.items() if name in NAMES}
+    of_parts = {name: {"topic", "le"} if name.endswith("_bucket") else {"topic"} for name in PARTS}
+    assert seen == listed | of_parts
 
 
 def test_every_number_names_the_pipeline() -> None:
@@ -88,7 +101,7 @@ def test_every_number_names_the_pipeline() -> None:
     for metric in METRICS:
         metrics.put(metric, 5, *(LABELS[label] for label in metric.labels))
     assert {dict(labels)["pipeline"] for _, labels in shown(metrics)} == {"heart-zones"}
-    assert {name for name, _ in shown(metrics)} == CLOSED_LIST.keys()
+    assert {name for name, _ in shown(metrics)} == NAMES
 
 
 def test_number_that_is_not_listed_is_never_shown() -> None:
@@ -128,11 +141,33 @@ def test_numbers_of_several_processes_add_up() -> None:
     assert together.values(SNAPSHOT_AGE)["raw", "1"] == pytest.approx(100, abs=1)
 
 
+def test_a_histogram_counts_what_took_at_most_so_long_over_partitions_and_processes() -> None:
+    together = Metrics()
+    for _ in range(2):
+        one = Metrics()
+        one.observe(RELEASE_SECONDS, 0.1, 3, "raw", 0)
+        one.observe(RELEASE_SECONDS, 0.11, 2, "raw", 1)
+        one.observe(RELEASE_SECONDS, 500.0, 1, "raw", 1)
+        together.include(one.numbers())
+    seen = {
+        (name, dict(labels).get("le")): value
+        for (name, labels), value in shown(together).items()
+        if name.startswith(RELEASE_SECONDS.name)
+    }
+    assert len(seen) == len(BUCKETS) + 2
+    bucket = f"{RELEASE_SECONDS.name}_bucket"
+    counts = [seen[bucket, bound] for bound in ("0.05", "0.1", "0.25", "120", "+Inf")]
+    assert counts == [0, 6, 10, 10, 12]
+    assert seen[f"{RELEASE_SECONDS.name}_count", None] == 12
+    assert seen[f"{RELEASE_SECONDS.name}_sum", None] == pytest.approx(2 * 500.52)
+
+
 def test_streams_are_shown_only_where_the_sink_tells_them_apart() -> None:
     metrics = Metrics(show_streams=False)
-    for metric in (STREAMS, STATE_BYTES):
-        metrics.put(metric, 5, "raw", 0)
-        metrics.add(metric, 5, "raw", 0)
+    for metric in (STREAMS, STREAMS_BY_BUDGET, STATE_BYTES):
+        labels = [LABELS[label] for label in metric.labels]
+        metrics.put(metric, 5, *labels)
+        metrics.add(metric, 5, *labels)
         assert metrics.values(metric) == {}
         assert metric.name not in {name for name, _ in shown(metrics)}
 
@@ -145,4 +180,5 @@ def test_next_offsets_are_never_shown() -> None:
 
 @pytest.mark.parametrize("page", ["docs/operations.md", "deploy/grafana/fugu.json"])
 def test_operators_pages_name_every_metric_and_no_other(page: str) -> None:
-    assert set(NAME.findall((REPOSITORY / page).read_text())) == set(CLOSED_LIST)
+    named = set(NAME.findall((REPOSITORY / page).read_text()))
+    assert {name.removesuffix("_bucket") for name in named} == set(CLOSED_LIST)

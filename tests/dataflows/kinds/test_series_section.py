@@ -154,6 +154,34 @@ def test_it_is_explained_who_moves_stream_time(
 
 
 @pytest.mark.parametrize(
+    ("stream_time", "timestamp", "warned"),
+    [
+        ({"distinct_keys": 1}, "kafka", "ticks.stream_time.distinct_keys: 1 lets every record"),
+        ({"heartbeats": ["beat"]}, "kafka", "ticks.stream_time.heartbeats: whoever may write to"),
+        ({"distinct_keys": 1}, "broker", None),
+        ({"distinct_keys": 3}, "kafka", None),
+    ],
+)
+def test_it_is_warned_of_single_clocks_that_move_time_for_all(
+    stream_time: dict[str, Any],
+    timestamp: str,
+    warned: str | None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    source = PIPELINE["source"] | {"timestamp": timestamp}
+    section = operator({"stream_time": stream_time})
+    file = pipeline_file(tmp_path, {"operator": section, "source": source})
+    validate(file, kafka=False, as_json=True)
+    details = [
+        row["detail"]
+        for row in orjson.loads(capsys.readouterr().out)
+        if row["result"] == "warning" and "stream_time" in row["detail"]
+    ]
+    assert [detail[: len(warned or "")] for detail in details] == ([] if not warned else [warned])
+
+
+@pytest.mark.parametrize(
     "stream_time",
     [{}, {"distinct_keys": 0}, {"distinct_keys": 2, "heartbeats": ["b"]}, {"heartbeats": []}],
 )

@@ -6,14 +6,24 @@ import pytest
 
 from fugu.dataflows.base.advice import ADVICE
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.base.metrics import DEAD_LETTERS, RECORDS_IN, STREAMS, STREAMS_LIMIT, Metrics
+from fugu.dataflows.base.metrics import (
+    DEAD_LETTERS,
+    RECORDS_IN,
+    STREAMS,
+    STREAMS_BY_BUDGET,
+    STREAMS_LIMIT,
+    Metrics,
+)
 from fugu.dataflows.base.standing import Standing, TimesRead, Told
+from fugu.dataflows.base.stream_time import PEOPLE, StreamTime
 from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.monitoring.budgets import Budgets
 from fugu.dataflows.monitoring.figures import FiguresWait
 from fugu.dataflows.monitoring.notices import Notice, Sentinel
 from fugu.dataflows.monitoring.refused_share import RefusedShare
 from fugu.dataflows.monitoring.stream_times import StreamTimes
 from fugu.dataflows.monitoring.streams_limit import StreamsLimit
+from fugu.dataflows.monitoring.ticks_wait import TicksWait
 from fugu.dataflows.monitoring.time_units import TimeUnits
 from fugu.dataflows.records.time_units import Format
 
@@ -72,7 +82,7 @@ def test_figures_that_stopped_for_several_partitions_name_them() -> None:
 @pytest.mark.parametrize(("stream_time", "said"), [(3_599, None), (3_601, "60 minutes ahead")])
 def test_stream_time_ahead_of_the_clock(stream_time: int, said: str | None) -> None:
     standing = Standing(times={2: (1_000 + stream_time) * 1_000})
-    sentinel = StreamTimes("raw", standing, timedelta(hours=1), clock=lambda: 1_000.0)
+    sentinel = StreamTimes("raw", standing, timedelta(hours=1), PEOPLE, clock=lambda: 1_000.0)
     notice = noticed(sentinel, 0.0)
     assert (notice is None) == (said is None)
     if notice is not None and said is not None:
@@ -80,9 +90,28 @@ def test_stream_time_ahead_of_the_clock(stream_time: int, said: str | None) -> N
         assert (notice.partition, notice.still) == (2, False)
 
 
+@pytest.mark.parametrize(
+    ("moved_by", "said"),
+    [
+        (StreamTime(1), "One record does that (ticks.stream_time.distinct_keys: 1). Look at the"),
+        (StreamTime(3), "3 people did that together (ticks.stream_time.distinct_keys). Look at"),
+        (
+            StreamTime(heartbeats=frozenset([b"beat"])),
+            "Look at the clock of whoever sends heartbeats (ticks.stream_time.heartbeats)",
+        ),
+    ],
+)
+def test_who_moved_stream_time_ahead_is_said(moved_by: StreamTime, said: str) -> None:
+    standing = Standing(times={2: 10**9})
+    sentinel = StreamTimes("raw", standing, timedelta(hours=1), moved_by, clock=lambda: 0.0)
+    notice = noticed(sentinel, 0.0)
+    assert notice is not None
+    assert said in notice.text
+
+
 def test_stream_time_that_does_not_begin() -> None:
     standing = Standing(not_begun={1})
-    sentinel = StreamTimes("raw", standing, timedelta(hours=1))
+    sentinel = StreamTimes("raw", standing, timedelta(hours=1), PEOPLE)
     assert noticed(sentinel, 0.0) is None
     notice = noticed(sentinel, 31.0)
     assert notice is not None
@@ -93,6 +122,44 @@ def test_stream_time_that_does_not_begin() -> None:
     standing.times.clear()
     standing.not_begun.add(1)
     assert noticed(sentinel, 33.0) is None, "it counts anew"
+
+
+def test_values_that_wait_while_nobody_sends() -> None:
+    standing = Standing(positions={("raw", 3): 7}, times={3: 5_000}, holding={3})
+    sentinel = TicksWait("raw", standing, Ticks(width=30_000, grace=5_000, max_jump=9))
+    assert noticed(sentinel, 100.0) is None
+    assert noticed(sentinel, 165.0) is None
+    notice = noticed(sentinel, 166.0)
+    assert notice is not None
+    assert (notice.partition, notice.still) == (3, True)
+    assert notice.text == (
+        "topic raw, partition 3: values wait for later records; nobody has sent any for 66 s. "
+        "Send heartbeats (ticks.stream_time.heartbeats)"
+    )
+    standing.holding.clear()
+    assert noticed(sentinel, 167.0) is None, "nothing waits"
+    standing.holding.add(3)
+    standing.times[3] = 6_000
+    assert noticed(sentinel, 168.0) is None, "time goes on"
+
+
+@pytest.mark.parametrize(
+    ("stream_time", "said"),
+    [
+        (StreamTime(3), "stream time has stood still for 66 s, because too few people move it. Se"),
+        (StreamTime(heartbeats=frozenset([b"beat"])), "there was no heartbeat for 66 s. Send them"),
+    ],
+)
+def test_values_that_wait_although_somebody_sends(stream_time: StreamTime, said: str) -> None:
+    standing = Standing(times={3: 5_000}, holding={3})
+    ticks = Ticks(width=30_000, grace=5_000, max_jump=9, time=stream_time)
+    sentinel = TicksWait("raw", standing, ticks)
+    for second in range(66):
+        standing.positions["raw", 3] = second
+        assert noticed(sentinel, float(second)) is None
+    notice = noticed(sentinel, 66.0)
+    assert notice is not None
+    assert said in notice.text
 
 
 class Traffic:
@@ -151,6 +218,29 @@ def test_a_partition_that_is_nearly_full(streams: int, said: bool) -> None:
     if notice is not None:
         assert (notice.partition, notice.still) == (0, False)
         assert "9,000 of 10,000 keys" in notice.text
+
+
+@pytest.mark.parametrize(
+    ("exhausted", "nearly", "others", "said"),
+    [
+        (11, 0, 89, "11 of 100 streams have no budget left: a constant is released for them"),
+        (1_204, 0, 8_796, "1,204 of 10,000 streams have no budget left"),
+        (5, 6, 89, "11 of 100 streams have spent nine tenths of their budget or more; when nothi"),
+        (10, 0, 90, None),
+        (99, 0, 0, None),
+    ],
+)
+def test_budgets_that_are_spent(exhausted: int, nearly: int, others: int, said: str | None) -> None:
+    metrics = Metrics()
+    for partition, (spent, count) in enumerate(
+        [("exhausted", exhausted), ("9", nearly // 2), ("10", nearly - nearly // 2), ("3", others)]
+    ):
+        metrics.put(STREAMS_BY_BUDGET, count, "raw", partition, spent)
+    notice = noticed(Budgets("raw", metrics, 0.1, "constant"), 0.0)
+    assert (notice is None) == (said is None)
+    if notice is not None and said is not None:
+        assert said in notice.text
+        assert (notice.partition, notice.still) == (None, False)
 
 
 @pytest.mark.parametrize(

@@ -304,3 +304,14 @@ def test_the_baseline_publishes_noisy_values_and_their_noise_with_decay_too(
     means, of_means = np.mean(errors, axis=1), np.sqrt(np.mean(np.square(bars), axis=1) / streams)
     off = np.sqrt(np.mean((means / of_means) ** 2))
     assert ((0.94 < held < 0.96) and (0.75 < off < 1.25)) == (weight == 1.0)
+
+
+def test_what_is_left_falls_with_each_measured_value_and_not_with_predictions() -> None:
+    left = [RELEASE.left(state) for state, _ in run(RELEASE, TRUTH[:14], frozenset([2, 3]))]
+    counts = [int(rows[0]) for rows in left if rows is not None]
+    assert counts == [9, 8, 8, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0]
+
+
+def test_of_a_budget_that_begins_anew_nothing_is_said_to_be_left() -> None:
+    release = replace(RELEASE, horizon=None, period=10)
+    assert release.left(release.start(1)) is None

@@ -97,3 +97,13 @@ def test_a_row_that_is_given_to_another_takes_nothing_along() -> None:
     assert figures[0] == [0, 2, 0]
     assert figures[1] == [1, 0, 1]
     assert run.dead == [(0, 4, "too_many_keys")]
+
+
+def test_contributions_are_held_until_a_later_record_closes_their_tick() -> None:
+    run = crowd(10, distinct_keys=1)
+    [table] = run.tables
+    assert not run.bounding.holds(table)
+    run.partials([(0, ("ada", 5_100, "north", 1.0))])
+    assert run.bounding.holds(table)
+    table.clock["closed tick"] = 5
+    assert not run.bounding.holds(table)

@@ -266,3 +266,13 @@ def test_people_who_send_several_ticks_together_lose_none_within_the_grace(tmp_p
     assert run.dead[early:] == []
     assert all(one["status"] == "measured" for user in users for one in said_by(run, user))
     assert {len(said_by(run, user)) for user in users} == {7}
+
+
+def test_a_value_is_held_until_a_later_record_closes_its_tick(tmp_path: Path) -> None:
+    run = running(tmp_path)
+    stage, table = run.memory.stage, run.memory.table
+    assert not stage.holds(table)
+    run.feed([message("ada", 5_100)])
+    assert stage.holds(table)
+    run.feed([message("ada", 9_000, "nothing"), message("ada", 9_100, "nothing")])
+    assert not stage.holds(table)

@@ -1,0 +1,84 @@
+"""Notice that a topic is another one than at the start, or that its partitions became more.
+
+A thread of its own asks, because an answer may take long where Kafka is away.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from threading import Event, Thread
+
+from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
+from fugu.dataflows.kafka.client import Client, Topic
+from fugu.dataflows.monitoring.notices import Kind, Notice
+from fugu.dataflows.monitoring.source_watch import said
+
+_LOOK_SECONDS = 10.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class TopicsWatch:
+    """Compare topics with their `identities` of the start, by name.
+
+    `added` returns what is to be said of partitions that were added to the topic `source`.
+    """
+
+    client: Client
+    source: str
+    identities: Mapping[str, str]
+    added: Callable[[Topic], str | None]
+    _noticed: tuple[Notice, ...] = field(default=(), init=False)
+    _stopped: Event = field(default_factory=Event, init=False)
+
+    def start(self) -> None:
+        """Begin to look, some seconds after the start has seen all topics."""
+        Thread(target=self._run, name="topics-watch", daemon=True).start()
+
+    def stop(self) -> None:
+        """Look no more; does not wait for an answer that is under way."""
+        self._stopped.set()
+
+    def look(self) -> None:
+        """Ask Kafka for all topics."""
+        topics = {name: self.client.topic(name) for name in self.identities}
+        noticed = [self._other(name, topic) for name, topic in topics.items()]
+        source = topics[self.source]
+        if source is not None and source.identity == self.identities[self.source]:
+            noticed.append(self._extended(source))
+        self._noticed = tuple(notice for notice in noticed if notice is not None)
+
+    def notices(self, now: float) -> Iterable[Notice]:
+        """Return what is to be said since the last look."""
+        return self._noticed
+
+    def _run(self) -> None:
+        failed = False
+        while not self._stopped.wait(_LOOK_SECONDS):
+            try:
+                self.look()
+                failed = False
+            except Exception as error:  # whatever it is: the next look may succeed
+                if not failed and not self._stopped.is_set():
+                    log.warning("topics cannot be looked at: %s", said(error))
+                failed = True
+
+    def _other(self, name: str, topic: Topic | None) -> Notice | None:
+        if topic is None:
+            what = "is not there any more. The next start is refused"
+        elif topic.identity != self.identities[name]:
+            what = "was deleted and created again. The next start is refused"
+        else:
+            return None
+        text = f"topic {name} {what}: stop the pipeline and bring the old topic back, or "
+        return Notice(Kind.TOPIC_REPLACED, name, None, text + NEW_PIPELINE, still=True)
+
+    def _extended(self, source: Topic) -> Notice | None:
+        try:
+            text = self.added(source)
+        except StartRefused as refusal:
+            text = str(refusal)
+        if text is None:
+            return None
+        return Notice(Kind.PARTITIONS_ADDED, source.name, None, text, still=False)

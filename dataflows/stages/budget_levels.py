@@ -1,0 +1,45 @@
+"""Count the streams of a partition by what they have spent of their budget."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fugu.dataflows.base.metrics import STREAMS_BY_BUDGET, Metrics
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import AT_THE_END, ExhaustibleMechanism
+
+_LEVELS = (*map(str, range(AT_THE_END)), "exhausted")
+_PAUSES = 100
+"""Counting takes at most one part of so many of the time. A million rows take some milliseconds."""
+
+
+@dataclass
+class BudgetLevels:
+    """Show the counts, but not so often that it would slow a large table down."""
+
+    ends: ExhaustibleMechanism
+    metrics: Metrics
+    topic: str
+    clock: Callable[[], float] = time.monotonic
+    _next: float = field(default=float("-inf"), init=False)
+
+    def show(self, partition: int, table: RowTable) -> None:
+        """Count all streams of a partition, unless they were counted just now."""
+        begun = self.clock()
+        if begun < self._next:
+            return
+        counts = np.bincount(self.ends.level(table.columns), minlength=AT_THE_END + 1)
+        counts[AT_THE_END] += table.compacted
+        for spent, count in zip(_LEVELS, counts.tolist(), strict=True):
+            self.metrics.put(STREAMS_BY_BUDGET, count, self.topic, partition, spent)
+        ended = self.clock()
+        self._next = ended + _PAUSES * (ended - begun)
+
+
+def budget_levels(
+    ends: ExhaustibleMechanism | None, metrics: Metrics, topic: str
+) -> BudgetLevels | None:
+    """Return what counts streams, where each has a budget for its whole life."""
+    return None if ends is None or not ends.lasting else BudgetLevels(ends, metrics, topic)
