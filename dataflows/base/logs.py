@@ -7,7 +7,10 @@ text may repeat the record that caused it.
 
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from threading import get_ident
 from typing import Any, Literal
 
 import orjson
@@ -89,3 +92,20 @@ def report(failure: str) -> None:
         if isinstance(formatter, PlainFormatter):
             process = formatter.process
     typer.secho(f"fugu: {prefix(process)}{failure}", err=True, fg=typer.colors.RED)
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Say nothing that this thread logs: a start says it once more."""
+    own, handlers = get_ident(), list(logging.getLogger().handlers)
+
+    def is_of_another_thread(record: logging.LogRecord) -> bool:
+        return record.thread != own
+
+    for handler in handlers:
+        handler.addFilter(is_of_another_thread)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            handler.removeFilter(is_of_another_thread)

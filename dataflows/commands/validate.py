@@ -9,6 +9,8 @@ from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
 from fugu.dataflows.commands.output import folding_table, print_json
 from fugu.dataflows.flows.found_partitioner import as_begun, sampled_keys
+from fugu.dataflows.flows.preparation import looked_at
+from fugu.dataflows.flows.state_directories import shard_directories
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.connection import Connection
@@ -27,6 +29,7 @@ from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.pipeline.topics import outputs, policies_problem, source_problems
 from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.publishing.ledger_topic import ledger_problem
+from fugu.dataflows.state.looking_directory import LookingDirectory
 
 _SMALL_RECORD_BYTES = 4096
 _COLUMNS = ("check", "result", "detail")
@@ -113,7 +116,7 @@ def _check_kafka(
     source = client.topic(pipeline.source.topic)
     checks.passed("kafka", f"{connection.bootstrap}, {connection.protocol}, {client.name}")
     if source is None:
-        checks.failed("source.topic", f"topic {pipeline.source.topic} does not exist; create it")
+        _check_start(file, checks)
         return
     _report("source.topic", source, source_problems(pipeline, source), checks)
     _check_partitioner(file, client, source, checks)
@@ -132,10 +135,27 @@ def _check_kafka(
                 f"topic {output.name} does not exist; create it with {wanted}, or write "
                 "sink.create: true",
             )
+    _check_start(file, checks)
     if signatures is not None:
         _check_policies(client, signatures, pipeline.partials_topic, checks)
     if pipeline.ledger is not None:
         _check_ledger(client, pipeline.ledger, checks)
+
+
+def _check_start(file: PipelineFile, checks: Checks) -> None:
+    """Look at state, secret, offsets, ledger and claims with the code of a start."""
+    try:
+        plans = looked_at(file)
+        for plan in plans:
+            plan.require_whole_rows()
+    except FuguError as error:
+        checks.failed("start", str(error))
+        return
+    directories = shard_directories(file, LookingDirectory)
+    begun = sum(not directory.is_empty for directory in directories)
+    running = any(isinstance(one, LookingDirectory) and one.is_in_use for one in directories)
+    state = "goes on with its state" if begun else "begins without a state"
+    checks.passed("start", f"{state}, {plans[0].client.name}{', runs now' * running}")
 
 
 def _check_partitioner(file: PipelineFile, client: Client, source: Topic, checks: Checks) -> None:

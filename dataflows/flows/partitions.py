@@ -40,7 +40,6 @@ class PartitionsPlan(Plan, Generic[Made]):
     codec: Codec
     former: Former
 
-    stage_step: ClassVar[str]
     reads_source: ClassVar[bool] = True
 
     def build(self) -> Shard:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -14,12 +14,14 @@ from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import without_values
 from fugu.dataflows.base.metrics import Metrics
 from fugu.dataflows.kafka.client import Client, Reader
-from fugu.dataflows.kafka.sink import KafkaSink, ReleaseIds, Shared
-from fugu.dataflows.kafka.source import KafkaSource, StopFlag
+from fugu.dataflows.kafka.sink import KafkaSink, ReleaseIds, Shared, require_sink_offset
+from fugu.dataflows.kafka.source import KafkaSource, StopFlag, part_name, require_source_offset
 from fugu.dataflows.publishing.envelope import Publisher
 from fugu.dataflows.publishing.lease import Leases, unit_of
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
+from fugu.dataflows.state.recovery import Resuming, resuming
+from fugu.dataflows.state.row_log import require_whole
 from fugu.dataflows.state.writes_beside import WritesBeside
 from fugu.operators.temporal.temporal_perturbation import End
 
@@ -83,6 +85,8 @@ class Plan(ABC):
     """Names of all steps that are always there, as fingerprints hold them."""
     suffix: ClassVar[str] = ""
     """Tells the dataflow from others of the same pipeline."""
+    stage_step: ClassVar[str] = ""
+    """The step that keeps rows, if there is one."""
     reads_source: ClassVar[bool] = False
     """Say whether its source is that of the pipeline."""
     reads_headers: ClassVar[bool] = False
@@ -102,7 +106,7 @@ class Plan(ABC):
         """Return the dataflow, from the source over `items` to all `outputs`."""
         begin, topic = offsets_of(self.fingerprint.source_begin), self.fingerprint.source_topic
         writer = self.client.writer(self.name)
-        flow = Dataflow(f"{self.name}{self.suffix}".replace(".", "_"))
+        flow = Dataflow(self._flow)
         reader = self.client.reader(topic, headers=self.reads_headers)
         source = self.source(topic, begin, reader)
         source.require_held = self._require_held
@@ -122,6 +126,43 @@ class Plan(ABC):
             op.output(output.sink_step, op.map_value(output.step, items, output.records), sink)
             sinks.append(sink)
         return Shard(flow, source, tuple(sinks))
+
+    def require_resumable(self) -> None:
+        """Raise what resuming would refuse: topics that lost what the last snapshot stands on."""
+        if self.directory.is_empty:
+            return
+        self.directory.require_startable(self.finishing)
+        resumes, flow = resuming(self.directory.recovery), self._flow
+        begin, topic = offsets_of(self.fingerprint.source_begin), self.fingerprint.source_topic
+        with closing(self.client.reader(topic)) as reader:
+            for partition, bounds in reader.bounds(sorted(begin)).items():
+                offset = resumes.offsets.get((f"{flow}.{self.steps[0]}", part_name(partition)))
+                at = begin[partition] if offset is None else offset
+                require_source_offset(topic, partition, at, bounds)
+        for output in self.outputs():
+            self._require_recognisable(output, resumes)
+
+    def require_whole_rows(self) -> None:
+        """Raise what reading the rows would refuse; the whole log is read."""
+        if not self.directory.is_empty:
+            for (step, _), pointer in resuming(self.directory.recovery).pointers.items():
+                if step == f"{self._flow}.{self.stage_step}":
+                    require_whole(self.directory.rows, pointer)
+
+    def _require_recognisable(self, output: Output, resumes: Resuming) -> None:
+        with closing(self.client.reader(output.topic)) as reader:
+            for source, begin in offsets_of(output.begin).items():
+                partition = source % output.shared.partitions if output.shared else source
+                offset = resumes.offsets.get(
+                    (f"{self._flow}.{output.sink_step}", part_name(source))
+                )
+                bounds = reader.bounds([partition])[partition]
+                start = begin if offset is None else offset
+                require_sink_offset(output.topic, partition, start, bounds)
+
+    @property
+    def _flow(self) -> str:
+        return f"{self.name}{self.suffix}".replace(".", "_")
 
     @property
     def unit(self) -> str:

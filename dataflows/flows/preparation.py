@@ -1,10 +1,12 @@
 """Check everything before a pipeline reads its first record, and plan its dataflows."""
 
 import logging
+from contextlib import closing
 from functools import partial
 from typing import Any, TypeVar
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.logs import silent
 from fugu.dataflows.flows.added_partitions import added_partitions, partitions_begun
 from fugu.dataflows.flows.first_start import (
     empty_topic_begin,
@@ -37,6 +39,7 @@ from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.flows.summing import SummingPlan
 from fugu.dataflows.kafka.client import Topic
 from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.kafka.looking_client import LookingClient
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.kinds import AggregateOperator
 from fugu.dataflows.pipeline.config import reading_digest
@@ -73,6 +76,7 @@ from fugu.dataflows.stages.stage import Stage
 from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint, check_same
+from fugu.dataflows.state.looking_directory import LookingDirectory
 from fugu.operators.randomness import DrawScope
 from fugu.operators.temporal.temporal_perturbation import End
 
@@ -94,20 +98,35 @@ def prepared(
     an aggregate, and changes of policies, run where shard 0 does.
     """
     preparation = Preparation(file, stop, finishing)
-    aggregate = aggregate_of(file.pipeline)
-    if aggregate is None:
-        plans = preparation.streams(shards)
-    else:
-        plans = preparation.aggregate(aggregate, shards)
+    plans = preparation.plans(shards)
     preparation.claim(plans)
+    return plans
+
+
+def looked_at(
+    file: PipelineFile, shards: list[int] | None = None, *, finishing: End | None = None
+) -> list[Plan]:
+    """Raise what a start would refuse; return its plans, of which none is ever to run.
+
+    Nothing is created, written or said.
+    """
+    with silent():
+        preparation = Preparation(file, StopFlag(), finishing, looking=True)
+        plans = preparation.plans(shards)
+        preparation.require_claims(plans)
+        for plan in plans:
+            plan.require_resumable()
     return plans
 
 
 class Preparation:
     """Hold a pipeline file, what it configures, and the Kafka and the secrets that it names."""
 
-    def __init__(self, file: PipelineFile, stop: StopFlag, finishing: End | None) -> None:
+    def __init__(
+        self, file: PipelineFile, stop: StopFlag, finishing: End | None, *, looking: bool = False
+    ) -> None:
         self.file, self.stop, self.finishing = file, stop, finishing
+        self.directory_class = LookingDirectory if looking else StateDirectory
         self.pipeline, keys = file.pipeline, read_keys(file)
         self.pseudonyms = keys.pseudonyms
         configured = configure(file)
@@ -116,7 +135,8 @@ class Preparation:
         state_megabytes(self.pipeline, self.mechanism)
         for remark in remarks_of(file, self.mechanism):
             log.warning("%s", remark)
-        self.client = client_of(file.connection(), self.pipeline.source.generation)
+        client = client_of(file.connection(), self.pipeline.source.generation)
+        self.client = LookingClient(client) if looking else client
         source = self.client.topic(self.pipeline.source.topic)
         self._settle_partitioner(source)
         self.begun = partitions_begun(self.file)
@@ -135,10 +155,21 @@ class Preparation:
         if why is not None:
             log.info("source.partitioner is %s", why)
 
+    def plans(self, shards: list[int] | None) -> list[Plan]:
+        """Plan all dataflows of the given shards."""
+        aggregate = aggregate_of(self.file.pipeline)
+        return self.streams(shards) if aggregate is None else self.aggregate(aggregate, shards)
+
     def claim(self, plans: list[Plan]) -> None:
         """Take the leases of all plans, once nothing else refuses the start."""
         if self.leases is not None:
             self.leases.take({plan.unit: plan.directory.path for plan in plans})
+
+    def require_claims(self, plans: list[Plan]) -> None:
+        """Raise `StartRefused` if another copy of a state was claimed since."""
+        if self.leases is not None:
+            with closing(self.leases):
+                self.leases.require_own({plan.unit: plan.directory.path for plan in plans})
 
     def streams(self, shards: list[int] | None) -> list[Plan]:
         """Plan one dataflow for each shard."""
@@ -186,7 +217,8 @@ class Preparation:
         merging: Topics,
         wait: PolicyWait | None,
     ) -> Plan:
-        directory, groups = merge_directory(self.file), operator.group_count
+        directory = merge_directory(self.file, self.directory_class)
+        groups = operator.group_count
         identity, partitions = summing.source.identity, summing.source.partitions
         directory.lock()
         policies = policies_of(self.pipeline)
@@ -216,7 +248,7 @@ class Preparation:
         signatures = signatures_of(self.file)
         assert signatures is not None
         policies = find_policies(self.client, self.pipeline, signatures.topic)
-        directory = policies_directory(self.file)
+        directory = policies_directory(self.file, self.directory_class)
         directory.lock()
         refuse_entries(self.client, summing.sink, directory, [POLICIES_KEY, COVERED_KEY])
         first = 0 if directory.stored() else bounds_of(self.client, policies, [0])[0].start
@@ -285,7 +317,7 @@ class Preparation:
         Refuse to begin where a state is missing and the keys or the ledger know that there was one;
         topics that hold releases are found when it is begun.
         """
-        directories = dict(enumerate(shard_directories(self.file)))
+        directories = dict(enumerate(shard_directories(self.file, self.directory_class)))
         chosen = directories if shards is None else {n: directories[n] for n in shards}
         source = topics.source
         if max(chosen) >= source.partitions:  # before any state begins with so many shards

@@ -11,10 +11,12 @@ def root_directory(file: PipelineFile) -> StateDirectory:
     return StateDirectory(file.resolve(file.pipeline.state.directory))
 
 
-def shard_directories(file: PipelineFile) -> list[StateDirectory]:
+def shard_directories(
+    file: PipelineFile, of: type[StateDirectory] = StateDirectory
+) -> list[StateDirectory]:
     """Return the directories of all shards of a pipeline."""
     shards = range(file.pipeline.state.shards)
-    return [_inside(file, f"shard-{shard:04d}") for shard in shards]
+    return [_inside(file, f"shard-{shard:04d}", of) for shard in shards]
 
 
 def stored_fingerprint(file: PipelineFile) -> Fingerprint | None:
@@ -23,14 +25,18 @@ def stored_fingerprint(file: PipelineFile) -> Fingerprint | None:
     return next((one for one in stored if one is not None), None)
 
 
-def merge_directory(file: PipelineFile) -> StateDirectory:
+def merge_directory(
+    file: PipelineFile, of: type[StateDirectory] = StateDirectory
+) -> StateDirectory:
     """Return the directory of the merge of an aggregate, which belongs to no shard."""
-    return _inside(file, "merge")
+    return _inside(file, "merge", of)
 
 
-def policies_directory(file: PipelineFile) -> StateDirectory:
+def policies_directory(
+    file: PipelineFile, of: type[StateDirectory] = StateDirectory
+) -> StateDirectory:
     """Return the directory of what has been read of policy changes."""
-    return _inside(file, "policies")
+    return _inside(file, "policies", of)
 
 
 def all_directories(file: PipelineFile) -> list[StateDirectory]:
@@ -43,5 +49,5 @@ def all_directories(file: PipelineFile) -> list[StateDirectory]:
     return directories
 
 
-def _inside(file: PipelineFile, name: str) -> StateDirectory:
-    return StateDirectory(root_directory(file).path / name)
+def _inside(file: PipelineFile, name: str, of: type[StateDirectory]) -> StateDirectory:
+    return of(root_directory(file).path / name)

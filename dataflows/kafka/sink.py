@@ -22,7 +22,7 @@ from bytewax.outputs import FixedPartitionedSink, StatefulSinkPartition
 from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import NEW_PIPELINE, ReleaseMismatch, StartRefused
 from fugu.dataflows.base.metrics import EVENT_TIME, RECORDS_OUT, REPLAYED, Metrics
-from fugu.dataflows.kafka.client import Client, Writer
+from fugu.dataflows.kafka.client import Bounds, Client, Writer
 from fugu.dataflows.kafka.release_times import ReleaseTimes
 from fugu.dataflows.kafka.source import part_names
 from fugu.dataflows.records.published import record_digest, release_id_of
@@ -51,6 +51,17 @@ class Shared:
 
     partitions: int
     is_own: Callable[[int, bytes | None], bool]
+
+
+def require_sink_offset(topic: str, partition: int, start: int, bounds: Bounds) -> None:
+    """Raise `StartRefused` where releases behind the last snapshot cannot be recognised."""
+    if not bounds.start <= start <= bounds.end:
+        raise StartRefused(
+            f"topic {topic}, partition {partition}: the last snapshot ends at offset "
+            f"{start}, but the topic now holds offsets {bounds.start} to {bounds.end}, so "
+            "releases that were already published cannot be recognised. Restore the "
+            f"topic, or {NEW_PIPELINE}."
+        )
 
 
 @dataclass(eq=False)
@@ -111,13 +122,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
         published: dict[bytes, Published] = {}
         with closing(self.client.reader(self.topic)) as reader:
             bounds = reader.bounds([partition])[partition]
-            if not bounds.start <= start <= bounds.end:
-                raise StartRefused(
-                    f"topic {self.topic}, partition {partition}: the last snapshot ends at offset "
-                    f"{start}, but the topic now holds offsets {bounds.start} to {bounds.end}, so "
-                    "releases that were already published cannot be recognised. Restore the "
-                    f"topic, or {NEW_PIPELINE}."
-                )
+            require_sink_offset(self.topic, partition, start, bounds)
             for batch in reader.read_range(partition, start, bounds.end):
                 published |= self._releases(source, batch)
         part = KafkaSinkPart(self, writer, source, partition, bounds.end, published)

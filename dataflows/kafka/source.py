@@ -14,7 +14,7 @@ from bytewax.inputs import FixedPartitionedSource, StatefulSourcePartition
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
 from fugu.dataflows.base.metrics import RECORDS_IN, SNAPSHOT_AGE, Metrics
-from fugu.dataflows.kafka.client import Reader
+from fugu.dataflows.kafka.client import Bounds, Reader
 from fugu.dataflows.kafka.release_times import ReleaseTimes
 
 _SHORTEST_PAUSE, _LONGEST_PAUSE = timedelta(milliseconds=2), timedelta(milliseconds=20)
@@ -106,6 +106,17 @@ class SharedReader:
         return sum(len(batch.offsets) for buffer in self._buffers.values() for batch in buffer)
 
 
+def require_source_offset(topic: str, partition: int, offset: int, bounds: Bounds) -> None:
+    """Raise `StartRefused` where records that a state goes on with are gone."""
+    if not bounds.start <= offset <= bounds.end:
+        raise StartRefused(
+            f"topic {topic}, partition {partition}: the next record to read has offset "
+            f"{offset}, but the topic now holds offsets {bounds.start} to {bounds.end}. "
+            "Retention removed records that this state goes on with, or the topic was "
+            f"truncated. Restore them, or {NEW_PIPELINE}."
+        )
+
+
 @dataclass(eq=False)
 class KafkaSource(FixedPartitionedSource[Batch, int]):
     """Read some partitions of the source topic.
@@ -140,13 +151,7 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
         partition = int(for_part)
         bounds = self.reader.bounds([partition])[partition]
         offset = self.begin[partition] if resume_state is None else resume_state
-        if not bounds.start <= offset <= bounds.end:
-            raise StartRefused(
-                f"topic {self.topic}, partition {partition}: the next record to read has offset "
-                f"{offset}, but the topic now holds offsets {bounds.start} to {bounds.end}. "
-                "Retention removed records that this state goes on with, or the topic was "
-                f"truncated. Restore them, or {NEW_PIPELINE}."
-            )
+        require_source_offset(self.topic, partition, offset, bounds)
         self.shared.add(partition, offset)
         self.positions[partition] = offset
         if offset < bounds.end:

@@ -261,12 +261,12 @@ class Alert(Section):
 
 
 class Pipeline(Section):
-    """Hold a pipeline file; raise `version` where the same state continues with a new law."""
+    """Hold a pipeline file."""
 
     name: TopicName
     """The name of the pipeline; pseudonyms, noise and state depend on it."""
     version: int = Field(default=1, ge=1)
-    """Raise it where the same state continues with a new law."""
+    """Count versions of the file, for people; noise and names of releases depend on it."""
     source: Source
     """Say what is read."""
     operator: Operator

@@ -65,6 +65,12 @@ class Leases:
                     self._held[unit] = token
         self._withdraw_all_others(units)
 
+    def require_own(self, units: Mapping[str, Path]) -> None:
+        """Raise `StartRefused` if another copy of a state was claimed since; claim nothing."""
+        self._catch_up()
+        for unit, directory in units.items():
+            self._require_own(unit, directory)
+
     def retire(self, units: Iterable[str]) -> None:
         """Claim units for nobody: no directory that held one of them is to go on."""
         with TemporaryDirectory() as nowhere:

@@ -131,6 +131,14 @@ class StateDirectory:
         What it lets out depends on where it began, so once begun it is repeated until it ends.
         """
         mark = self.path / _FINISHING
+        self.require_startable(finishing)
+        if finishing is not None and not mark.exists():
+            self._write(mark, finishing)
+        (self.path / _STOPPED).unlink(missing_ok=True)
+
+    def require_startable(self, finishing: End | None) -> None:
+        """Refuse to run where streams are to be finished first, or cannot be finished now."""
+        mark = self.path / _FINISHING
         begun = mark.exists()
         if begun and finishing is None:
             raise StartRefused(
@@ -142,14 +150,11 @@ class StateDirectory:
                 f"{self.path}: streams were being finished with another operator.end when the "
                 "pipeline ended. Set it back, and run it with --finish once more."
             )
-        if finishing is not None and not begun:
-            if self.stopped_at() is None:
-                raise StartRefused(
-                    f"{self.path}: --finish needs a graceful stop before: start the pipeline, "
-                    "stop it with SIGTERM or Ctrl-C, and run it with --finish."
-                )
-            self._write(mark, finishing)
-        (self.path / _STOPPED).unlink(missing_ok=True)
+        if finishing is not None and not begun and self.stopped_at() is None:
+            raise StartRefused(
+                f"{self.path}: --finish needs a graceful stop before: start the pipeline, "
+                "stop it with SIGTERM or Ctrl-C, and run it with --finish."
+            )
 
     def note_stop(self, positions: dict[int, int]) -> None:
         """Note that the shard stopped gracefully with these source offsets to be read next."""

@@ -7,8 +7,12 @@ ahead of the source, and what lies between is applied, or passed over, twice. So
 an epoch that will be repeated is deleted first.
 """
 
+import pickle
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 from bytewax.recovery import init_db_dir
@@ -16,8 +20,8 @@ from bytewax.recovery import init_db_dir
 from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
 from fugu.dataflows.base.native_stderr import native_stderr_hidden
 
-_FORGET = """
-    DELETE FROM snaps WHERE snap_epoch >= (
+_RESUMES_AT = """
+    (
         SELECT CASE
             WHEN (SELECT COUNT(*) FROM fronts WHERE fronts.ex_num = exs.ex_num) < exs.worker_count
             THEN exs.resume_epoch
@@ -25,6 +29,11 @@ _FORGET = """
         END
         FROM exs ORDER BY exs.ex_num DESC LIMIT 1
     )
+"""
+_FORGET = f"DELETE FROM snaps WHERE snap_epoch >= {_RESUMES_AT}"
+_NEWEST = f"""
+    SELECT step_id, state_key, ser_change FROM snaps
+    WHERE snap_epoch < COALESCE({_RESUMES_AT}, 0) ORDER BY snap_epoch
 """
 
 
@@ -52,6 +61,53 @@ def forget_unfinished_epochs(store: Path) -> int:
             return database.execute(_FORGET).rowcount
     except (ValueError, sqlite3.Error):
         raise unusable_store(store) from None
+
+
+@dataclass(frozen=True)
+class Resuming:
+    """Hold what the parts of a dataflow resume with, by step and part."""
+
+    offsets: Mapping[tuple[str, str], int]
+    pointers: Mapping[tuple[str, str], bytes]
+
+
+def resuming(store: Path) -> Resuming:
+    """Return the offsets of sources and sinks, and the pointers of stages; the store is only read.
+
+    What is neither a number nor bytes is left out.
+    """
+    try:
+        [part] = recovery_parts(store)
+        with closing(_opened_to_read(part)) as database:
+            newest = {(step, key): state for step, key, state in database.execute(_NEWEST)}
+    except (ValueError, sqlite3.Error):
+        raise unusable_store(store) from None
+    found = {name: _plain(state) for name, state in newest.items() if state is not None}
+    return Resuming(
+        {name: state for name, state in found.items() if isinstance(state, int)},
+        {name: state for name, state in found.items() if isinstance(state, bytes)},
+    )
+
+
+def _opened_to_read(part: Path) -> sqlite3.Connection:
+    """Open a store without making a file beside it, unless somebody writes to it."""
+    is_written = part.with_name(f"{part.name}-wal").exists()
+    how = "mode=ro" if is_written else "immutable=1"
+    return sqlite3.connect(f"{part.resolve().as_uri()}?{how}", uri=True)
+
+
+class _NothingButData(pickle.Unpickler):
+    """Read data without running anything."""
+
+    def find_class(self, module: str, name: str) -> object:
+        raise pickle.UnpicklingError(f"{module}.{name}")
+
+
+def _plain(state: bytes) -> object:
+    try:
+        return _NothingButData(BytesIO(state)).load()
+    except (pickle.UnpicklingError, EOFError):
+        return None
 
 
 def unusable_store(store: Path) -> StartRefused:

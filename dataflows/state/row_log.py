@@ -26,6 +26,7 @@ import orjson
 from fugu.dataflows.base.errors import FuguError, StartRefused
 from fugu.dataflows.state.durable_file import sync_folder
 from fugu.dataflows.state.former_rows import FormerRows, wrote
+from fugu.dataflows.state.row_block import read
 from fugu.dataflows.state.row_table import RowTable
 from fugu.dataflows.state.writes_beside import Write, at_once
 from fugu.operators.mechanism import ExhaustibleMechanism, State
@@ -69,11 +70,7 @@ class BlockLog(Generic[Table]):
         place = orjson.loads(pointer)
         self._generation, self._length = place["generation"], place["length"]
         path = self._path(self._generation)
-        if not path.exists() or path.stat().st_size < self._length:
-            raise StartRefused(
-                f"{path} is missing or shorter than the last snapshot says. Restore the state "
-                "directory from a backup; starting without it would reset budgets."
-            )
+        _require_length(path, self._length)
         self._read(path, self._length)
         os.truncate(path, self._length)
         for newer in log_files(self.directory, self.partition, self._of):
@@ -196,6 +193,23 @@ def read_rows(
     for block in filter(None, chain([first], content)):
         table.apply(block)
     return table if before is None else before.converted(table, start, exhaustible)
+
+
+def require_whole(directory: Path, pointer: bytes) -> None:
+    """Raise what `load` raises where a part of a log is missing or damaged, and change nothing."""
+    place = orjson.loads(pointer)
+    name = f"{_ROWS}-{place['partition']:06d}.{place['generation']:08d}.rows"
+    _require_length(directory / name, place["length"])
+    for block in blocks(directory / name, place["length"]):
+        read(block)
+
+
+def _require_length(path: Path, length: int) -> None:
+    if not path.exists() or path.stat().st_size < length:
+        raise StartRefused(
+            f"{path} is missing or shorter than the last snapshot says. Restore the state "
+            "directory from a backup; starting without it would reset budgets."
+        )
 
 
 def partition_of(pointer: bytes) -> int:

@@ -20,12 +20,21 @@ from tests.kafka.established import (
     records,
     wait_until_published,
 )
-from tests.kafka.pipelines import PATIENCE_SECONDS, fugu, refusal, running
+from tests.kafka.pipelines import (
+    OTHER_SECRET,
+    PATIENCE_SECONDS,
+    Document,
+    ended_with,
+    fugu,
+    refusal,
+    running,
+)
 from tests.kafka.records import partitions_of, produce
 from tests.kafka.topics import TopicFactory
 
 LENGTH_BYTES = 8
 DIGEST_BYTES = 32
+OTHER_VARIABLE, OTHER_SOURCE = "FUGU_OTHER_SECRET", "refusals-other-source"
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +50,29 @@ def pipeline(original: Established, tmp_path: Path) -> Established:
     copy = original.copied_to(tmp_path / "pipeline")
     fugu("state", "claim", copy.write())
     return copy
+
+
+def refusal_foretold(pipeline: Established) -> str:
+    """What a start says, which `validate --kafka` has said before; neither changes anything."""
+    path = pipeline.write()
+    before = _everything(pipeline)
+    ended = ended_with(1, "validate", path, "--kafka", "--json")
+    failed = [row["detail"] for row in orjson.loads(ended) if row["result"] == "failed"]
+    assert _everything(pipeline) == before
+    said = refusal(path)
+    topics, files = _everything(pipeline)
+    assert topics == before[0]
+    assert files.keys() <= before[1].keys()
+    assert any(detail in said for detail in failed), failed
+    return said
+
+
+def _everything(pipeline: Established) -> tuple[set[str], dict[str, bytes]]:
+    """All topics, and all files of the state but for the count of refused starts."""
+    with closing(KafkaConsumer(bootstrap_servers=pipeline.bootstrap)) as consumer:
+        topics = set(consumer.topics())
+    files = _content(pipeline.directory / "state")
+    return topics, {name: files[name] for name in files if not name.endswith("refused-starts")}
 
 
 def _remove(name: str) -> Callable[[Path], None]:
@@ -104,7 +136,7 @@ def test_a_state_that_is_not_whole_is_refused(
 ) -> None:
     before = pipeline.published()
     damage(pipeline.state)
-    assert says in refusal(pipeline.write())
+    assert says in refusal_foretold(pipeline)
     assert pipeline.published() == before
 
 
@@ -114,7 +146,7 @@ def test_a_state_of_another_version_of_fugu_is_refused(pipeline: Established) ->
     renamed = [step.upper() for step in steps]
     _change_fingerprint(pipeline.state, implementation=now + 1, steps=renamed)
     before = pipeline.published(), _content(pipeline.state)
-    said = refusal(pipeline.write())
+    said = refusal_foretold(pipeline)
     assert f"implementation changed (was {now + 1}, is {now}): another version of Fugu" in said
     assert f"steps changed (was {renamed}, is {steps}): " in said
     assert "run the version that wrote the state" in said
@@ -127,7 +159,7 @@ def test_the_state_of_another_pipeline_is_refused(
     before = original.published(), _content(pipeline.state)
     pipeline.document["name"] = "steps-per-hour"
     pipeline.document["sink"]["topic"] = topics("other", partitions=2)
-    said = refusal(pipeline.write())
+    said = refusal_foretold(pipeline)
     assert "pipeline changed (was heart-zones, is steps-per-hour): this state directory" in said
     assert f"sink_topic changed (was {original.sink}, is {pipeline.sink})" in said
     assert (original.published(), _content(pipeline.state)) == before
@@ -157,7 +189,7 @@ def test_records_that_retention_removed_before_they_were_read_are_missed(
     pipeline = established(bootstrap, topics, tmp_path)
     produce(bootstrap, pipeline.source, records(RECORDS, 20))
     _forget(bootstrap, {TopicPartition(pipeline.source, 1): RECORDS // 2 + 5})
-    said = refusal(pipeline.write())
+    said = refusal_foretold(pipeline)
     assert f"topic {pipeline.source}, partition 1: the next record to read has offset 20" in said
     assert "Retention removed records" in said
     assert pipeline.published() == RECORDS
@@ -170,7 +202,7 @@ def test_a_sink_that_lost_what_a_replay_must_recognise_is_refused(
     produce(bootstrap, pipeline.sink, records(0, 1))
     _forget(bootstrap, {TopicPartition(pipeline.sink, 0): RECORDS // 2 + 1})
     produce(bootstrap, pipeline.source, records(RECORDS, 2))
-    said = refusal(pipeline.write())
+    said = refusal_foretold(pipeline)
     assert "partition 0: the last snapshot ends at offset 20" in said
     assert "releases that were already published cannot be recognised" in said
 
@@ -184,7 +216,7 @@ def test_topics_that_were_created_anew_are_refused(
     with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
         admin.delete_topics(names)
         admin.create_topics(dict.fromkeys(names, layout), wait_for_metadata=True)
-    said = refusal(pipeline.write())
+    said = refusal_foretold(pipeline)
     for field in ("source_identity", "sink_identity", "dead_letters_identity"):
         assert f"{field} changed" in said
     assert pipeline.published() == 0
@@ -195,7 +227,7 @@ def test_partitions_that_were_added_are_refused_where_nobody_knows_which_keys_mo
 ) -> None:
     pipeline = established(bootstrap, topics, tmp_path)
     _extend(bootstrap, [pipeline.source], partitions=3)
-    said = refusal(pipeline.write())
+    said = refusal_foretold(pipeline)
     assert "has 3 partitions, and this pipeline knows 2" in said
     assert "a key that moved would get a second budget" in said
     assert pipeline.published() == RECORDS
@@ -231,3 +263,44 @@ def _wait_until(bootstrap: str, reached: Callable[[KafkaConsumer], bool]) -> Non
         while not reached(consumer):
             assert time.monotonic() < deadline, "the broker does not show what was changed"
             consumer.topics()
+
+
+CHANGES: dict[str, Callable[[Document], object]] = {
+    "law changed": lambda document: document["operator"].update(epsilon=0.5),
+    "budget.total": lambda document: document.update(budget={"total": 0.5}),
+    "reading changed": lambda document: document["source"].update(value="place"),
+    "version changed": lambda document: document.update(version=2),
+    "sink_key changed": lambda document: document["sink"].update(key="original"),
+    "sink_topic changed": lambda document: document["sink"].update(topic="elsewhere"),
+    "dead_letters_topic changed": lambda document: document["sink"].update(dead_letters="gone"),
+    "ledger_topic changed": lambda document: document.update(
+        ledger={"topic": "promises", "create": True}
+    ),
+    "pipeline changed": lambda document: document.update(name="another"),
+    "shards changed": lambda document: document["state"].update(shards=2),
+    "secret_check changed": lambda document: document.update(secret={"env": OTHER_VARIABLE}),
+    "source_topic changed": lambda document: document["source"].update(topic=OTHER_SOURCE),
+    "does not exist": lambda document: document["source"].update(topic="no-such-topic"),
+    "no state for them": lambda document: document["state"].update(directory="nowhere"),
+    "would have none": lambda document: document["state"].update(shards=3),
+}
+
+
+@pytest.mark.parametrize("says", CHANGES)
+def test_a_changed_file_is_refused_and_validate_says_so_before(
+    says: str, pipeline: Established, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(OTHER_VARIABLE, OTHER_SECRET)
+    with closing(KafkaConsumer(bootstrap_servers=pipeline.bootstrap)) as consumer:
+        there = consumer.topics()
+    if OTHER_SOURCE not in there:
+        with KafkaAdminClient(bootstrap_servers=pipeline.bootstrap) as admin:
+            admin.create_topics({OTHER_SOURCE: {"num_partitions": 2, "replication_factor": 1}})
+    CHANGES[says](pipeline.document)
+    assert says in refusal_foretold(pipeline)
+
+
+def test_a_state_that_another_copy_took_over_is_refused(pipeline: Established) -> None:
+    copy = pipeline.copied_to(pipeline.directory.with_name("copy"))
+    fugu("state", "claim", copy.write())
+    assert "was taken over on" in refusal_foretold(pipeline)
