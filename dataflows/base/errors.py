@@ -43,6 +43,10 @@ class StartRefused(FuguError):
     """Report that starting could reset a budget or release one truth twice."""
 
 
+class AddressInUse(FuguError):
+    """Report that something else listens where numbers are to be served; it may stop."""
+
+
 class StateInUse(StartRefused):
     """Report that another process owns the state; it may stop."""
 

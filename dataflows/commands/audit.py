@@ -31,7 +31,8 @@ def audit(
     Then runs the pipeline many times on inputs that its guarantee calls neighbouring.
     What tells them apart is a lower bound of the privacy loss. The pipeline's secret is not used.
 
-    Exit code 0: nothing exceeds the claim. 1: a bound exceeds the claim. 2: no verdict.
+    Exit code 0: nothing exceeds the claim. 1: a bound exceeds the claim. 2: the file
+    or an option is not usable. 3: this pipeline cannot be audited. 2 and 3 are no verdict.
     """
     _require_packages(plot)
     from fugu.dataflows.offline.auditing.attacks import Effort, carried_out, worlds

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from errno import EADDRINUSE
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
 from threading import Thread
@@ -11,7 +12,7 @@ from typing import Any
 import orjson
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.errors import AddressInUse, ConfigurationError
 from fugu.dataflows.base.metrics import Metrics
 from fugu.dataflows.pipeline.config import MetricsEndpoint
 
@@ -50,7 +51,8 @@ class MetricsServer:
         try:
             self._server = _Server(host, port, pages)
         except OSError as error:
-            raise ConfigurationError(
+            kind = AddressInUse if error.errno == EADDRINUSE else ConfigurationError
+            raise kind(
                 f"metrics: cannot listen on {host}:{port} ({error.strerror or error}). Give "
                 "metrics.host and metrics.port of the pipeline file an address of this machine "
                 "and a free port."

@@ -15,6 +15,7 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EDQUOT, EIO, ENOSPC, ESTALE
 from pathlib import Path
 from shutil import rmtree
 
@@ -26,6 +27,8 @@ from fugu.dataflows.state.fingerprint import FORMAT, Fingerprint
 from fugu.dataflows.state.recovery import create_store, recovery_parts
 from fugu.operators.temporal.temporal_perturbation import End
 
+_MAY_PASS = ENOSPC, EDQUOT, EIO, ESTALE
+"""List the errors of a disk that may be gone at the next start."""
 _FILE = "fingerprint.json"
 _RECOVERY = "recovery"
 _ROWS = "rows"
@@ -177,8 +180,9 @@ class StateDirectory:
                 file.flush()
                 os.fsync(file.fileno())
 
-    def _unusable(self, error: OSError) -> StartRefused:
-        return StartRefused(
+    def _unusable(self, error: OSError) -> FuguError:
+        kind = FuguError if error.errno in _MAY_PASS else StartRefused
+        return kind(
             f"state directory {self.path} cannot be used ({error.strerror}). Correct "
             "state.directory in the pipeline file, or the permissions of the directory."
         )

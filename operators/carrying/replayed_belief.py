@@ -5,6 +5,9 @@ evidence for everybody, whatever they believed: the belief of a reader with the 
 exact posterior of a hidden Markov chain with these likelihoods. Laws of conditional randomized
 response depend on earlier releases alone, so they are found again by following those.
 
+>>> from fugu.operators.responses.generalized_randomized_response import (
+...     GeneralizedRandomizedResponse,
+... )
 >>> from fugu.operators.sip.markov_model import MarkovModel
 >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.0)
 >>> crr = ConditionalRandomizedResponse(model, epsilon=1.0)

@@ -13,6 +13,7 @@ import typer
 
 from fugu.dataflows.base import logs
 from fugu.dataflows.base.errors import (
+    CannotBeAudited,
     ConfigurationError,
     FuguError,
     exit_code,
@@ -226,7 +227,7 @@ for _name, (_about, _commands) in _GROUPS.items():
 
 
 def main() -> None:
-    """Run the command; a failure is one clear text on stderr and exit code 1, or 2 of an audit.
+    """Run the command; a failure is one clear text on stderr and exit code 1 (audit: 2 or 3).
 
     A failed process ends at once: nothing that a Kafka producer still holds may be delivered when
     the next process already looks for what was published.
@@ -235,14 +236,16 @@ def main() -> None:
         app()
     except FuguError as error:
         logs.report(str(error))
-        _end_at_once(_failed())
+        _end_at_once(_failed(error))
     except Exception as error:
         logs.report(unexpected(error))
-        _end_at_once(_failed())
+        _end_at_once(_failed(error))
 
 
-def _failed() -> int:
-    """Return 1; for `fugu audit`, where that says that a claim is broken, return 2: no verdict."""
+def _failed(error: Exception) -> int:
+    """Return 1; for `fugu audit`, where that says that a claim is broken, 2 or 3: no verdict."""
+    if isinstance(error, CannotBeAudited):
+        return 3
     return 2 if sys.argv[1:2] == ["audit"] else 1
 
 

@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.base.install import install
+from fugu.dataflows.commands.cli import fugu as cli
 from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.offline.auditing.report import SURVIVED
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE
@@ -169,6 +170,17 @@ def test_a_pipeline_that_cannot_be_read_is_no_broken_claim(pipeline: Path) -> No
     done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == 2
     assert b"model.json" in done.stderr
+
+
+def test_a_package_that_is_missing_is_no_unusable_file(
+    pipeline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(cli, "_end_at_once", ended.append)
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    monkeypatch.setattr(sys, "argv", ["fugu", "audit", str(pipeline)])
+    cli.main()
+    assert ended == [3]
 
 
 def test_numbers_are_followed_to_the_end_of_their_budget(tmp_path: Path) -> None:

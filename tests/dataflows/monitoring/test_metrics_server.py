@@ -6,7 +6,7 @@ from http.client import HTTPConnection, HTTPResponse
 
 import pytest
 
-from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.errors import AddressInUse, ConfigurationError, exit_code
 from fugu.dataflows.monitoring.server import MetricsServer, Page
 
 HOST = "127.0.0.1"
@@ -74,8 +74,9 @@ def test_client_that_goes_away_is_not_reported(
 
 
 def test_port_in_use_is_one_clear_error(port: int) -> None:
-    with pytest.raises(ConfigurationError) as refusal:
+    with pytest.raises(AddressInUse) as refusal:
         MetricsServer(HOST, port, {})
+    assert exit_code(refusal.value) == 1, "it may be free at the next start"
     assert str(refusal.value) == (
         f"metrics: cannot listen on {HOST}:{port} (Address already in use). Give metrics.host and "
         "metrics.port of the pipeline file an address of this machine and a free port."
