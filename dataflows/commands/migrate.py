@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.commands.arguments import PipelineArgument, read_pipeline
 from fugu.dataflows.commands.released_before import released_before
 from fugu.dataflows.flows.carrying_over import CarriedOver, carried_over
@@ -42,15 +42,23 @@ def migrate(
             help="A file from before OLD, where what readers know depends on it. Give it for each.",
         ),
     ] = None,
+    accept_gap: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TOPIC:PARTITION",
+            help="Go on behind records of the source that retention removed. Give it for each.",
+        ),
+    ] = None,
 ) -> None:
     """Carry all budgets from the pipeline file OLD to NEW, or say why that would not be sound.
 
     Epsilon, budget, model, alphabet, operator, reading, sink and name may change. The pipeline
-    must have stopped gracefully. Killed anywhere, it is run once more.
+    must have stopped gracefully. Killed anywhere, it is run once more. OLD and NEW may be one
+    file, where a sink was created anew, or to accept a gap.
     """
     before = as_begun(old)
     after = _with_partitioner_of(before, new)
-    change = carried_over(before, after)
+    change, gaps = carried_over(before, after), _partitions(accept_gap or [], before)
     root, console = root_directory(before), Console()
     exchange = Exchange(root.path)
     client = client_of(after.connection(), after.pipeline.source.generation)
@@ -58,7 +66,8 @@ def migrate(
         if not exchange.is_decided(_COMMAND):
             with stopped_state(root.path) as state:
                 change.require_state_of(state.first)
-                _write(exchange, client, change, state, list(map(read_pipeline, earlier or [])))
+                files = list(map(read_pipeline, earlier or []))
+                _write(exchange, client, change, state, files, gaps)
         ChangedEntry(client, before, after).write()
         exchange.finish()
     console.print(
@@ -75,6 +84,7 @@ def _write(
     change: CarriedOver,
     state: StoppedState,
     earlier: list[PipelineFile],
+    gaps: set[int],
 ) -> None:
     before, after = change.before, change.after
     topics = extended_topics(client, after.pipeline)
@@ -89,6 +99,7 @@ def _write(
         state,
         stored_layout(before, state.first),
         wanted_layout(after.pipeline, topics.source),
+        gaps,
     )
     ledger = following.ledger
     following.write(
@@ -135,6 +146,20 @@ def _carried(
         partition: table.converted(*following, rows, change.carry.lasting)
         for partition, table in tables.items()
     }
+
+
+def _partitions(names: list[str], file: PipelineFile) -> set[int]:
+    """Return the partitions of the source that are named as TOPIC:PARTITION."""
+    found = set()
+    for name in names:
+        topic, _, number = name.rpartition(":")
+        if topic != file.pipeline.source.topic or not number.isdecimal():
+            raise ConfigurationError(
+                f"--accept-gap {name}: write {file.pipeline.source.topic}:PARTITION, as the text "
+                "of the refused start names it"
+            )
+        found.add(int(number))
+    return found
 
 
 def _with_partitioner_of(before: PipelineFile, after: PipelineFile) -> PipelineFile:

@@ -57,8 +57,15 @@ def repartition(pipeline: PipelineArgument) -> None:
             )
             tables = state.tables(pipeline, mechanism)
             reading = {"reading": reading_digest(pipeline.pipeline)}
+            unread = following.unread()
             moved = following.write(exchange, tables, reading, _COMMAND)
             exchange.finish()
+    if unread:
+        console.print(
+            f"{unread:,} records that are not read yet are where their keys are no longer: they "
+            "become dead letters (wrong_partition), which fugu redrive then releases.",
+            soft_wrap=True,
+        )
     console.print(
         f"moved {moved:,} streams with their budgets, from {before} to {layout}. Start "
         f"{pipeline.path}; fugu redrive before it releases what was refused as wrong_partition. "

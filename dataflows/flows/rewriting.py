@@ -5,13 +5,15 @@ ones stopped: a first start reads the source from there on, and looks for its ow
 those that are in the topics already.
 """
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Collection, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from fugu.dataflows.base.errors import KafkaUnavailable
+from fugu.dataflows.base.errors import ConfigurationError, KafkaUnavailable, StartRefused
 from fugu.dataflows.flows.first_start import empty_topic_begin, own_begin
 from fugu.dataflows.flows.former_laws import former_with
 from fugu.dataflows.flows.key_layout import KeyLayout, require_known_places
@@ -22,6 +24,7 @@ from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.mechanisms import columns_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.topics import Topics, bounds_of, find_topics
+from fugu.dataflows.stages.epoch_end import holding
 from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.exchange import Exchange
 from fugu.dataflows.state.fingerprint import Fingerprint
@@ -30,6 +33,9 @@ from fugu.dataflows.state.moved_rows import moved_rows
 from fugu.dataflows.state.row_log import RowLog
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Mechanism
+from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,8 @@ class Rewriting:
     state: StoppedState
     before: KeyLayout
     layout: KeyLayout
+    gaps: Collection[int] = ()
+    """Partitions of the source whose next records are gone, and may be."""
 
     def write(
         self,
@@ -57,6 +65,7 @@ class Rewriting:
         `tables` are the rows of the partitions of before, in columns of the new mechanism;
         `changed` says which other entries of the fingerprint are new; `command` has to finish.
         """
+        self._require_nothing_held(tables)
         after, moved = self._placed(tables)
         begin, directories = self._begin(), shard_directories(self.file)
         start, ends = columns_of(self.file.pipeline, self.mechanism), exhaustible(self.mechanism)
@@ -71,6 +80,36 @@ class Rewriting:
         old = sorted(root.glob("shard-[0-9][0-9][0-9][0-9]"))
         exchange.decide(old, [directory.path for directory in directories], command)
         return moved
+
+    def _require_nothing_held(self, tables: Mapping[int, RowTable]) -> None:
+        """Refuse rows that hold values back: `--finish` would not find them in a state that has
+        read nothing yet."""
+        held = sum(map(self._held, tables.values()))
+        if held:
+            raise StartRefused(
+                f"{held} streams hold values back that are not released yet. Run the pipeline "
+                "once with --finish, and try again. Nothing was changed."
+            )
+
+    def _held(self, table: RowTable) -> int:
+        batches, own = holding(self.mechanism), self.mechanism.start(0)
+        rows = {name: table.live(name) for name in own}
+        if batches is not None:
+            return int(np.count_nonzero(batches.holding(rows)))
+        displaced = isinstance(self.mechanism, TemporalPerturbation)
+        return int(np.count_nonzero(rows["tick"] > 0)) if displaced else 0
+
+    def unread(self) -> int:
+        """Return how many records, of keys that move, wait where their keys are no longer."""
+        count = 0
+        with closing(self.client.reader(self.topics.source.name)) as reader:
+            known = sorted(map(int, self.state.stopped_at))
+            for partition, bound in reader.bounds(known).items():
+                first = max(bound.start, self.state.stopped_at[str(partition)])
+                for batch in reader.read_range(partition, first, bound.end):
+                    keys = [key for key in batch.keys if key is not None]
+                    count += int(np.count_nonzero(self.layout.homes(keys) != partition))
+        return count
 
     def _placed(self, tables: Mapping[int, RowTable]) -> tuple[Mapping[int, RowTable], int]:
         start, ends = columns_of(self.file.pipeline, self.mechanism), exhaustible(self.mechanism)
@@ -91,7 +130,7 @@ class Rewriting:
         A topic that is not the one of before has to be empty.
         """
         partitions, topics, was = list(range(self.layout.partitions)), self.topics, self.state.first
-        stopped_at = self.state.stopped_at
+        stopped_at = self.state.stopped_at | self._after_gaps()
         added = [partition for partition in partitions if str(partition) not in stopped_at]
         bounds = bounds_of(self.client, topics.source, added) if added else {}
         sink = own_begin if topics.sink.identity == was.sink_identity else empty_topic_begin
@@ -103,6 +142,30 @@ class Rewriting:
             "dead_letters_begin": dead_letters(self.client, topics.dead_letters, partitions),
             "ledger_begin": own_begin(self.client, self.ledger, partitions),
         }
+
+    def _after_gaps(self) -> dict[str, int]:
+        """Return the first records behind gaps; `StartRefused` where there is none."""
+        name, stopped_at = self.topics.source.name, self.state.stopped_at
+        if unknown := [one for one in self.gaps if str(one) not in stopped_at]:
+            raise ConfigurationError(
+                f"--accept-gap {name}:{unknown[0]}: the pipeline reads {len(stopped_at)} partitions"
+            )
+        bounds = bounds_of(self.client, self.topics.source, sorted(self.gaps)) if self.gaps else {}
+        for partition, bound in bounds.items():
+            if stopped_at[str(partition)] >= bound.start:
+                raise StartRefused(
+                    f"--accept-gap {name}:{partition}: there is no gap. The next record to read "
+                    f"has offset {stopped_at[str(partition)]}, and the topic holds offsets "
+                    f"{bound.start} to {bound.end}. Nothing was changed."
+                )
+            log.warning(
+                "topic %s, partition %d: records %d to %d are gone, and are passed over",
+                name,
+                partition,
+                stopped_at[str(partition)],
+                bound.start - 1,
+            )
+        return {str(partition): bound.start for partition, bound in bounds.items()}
 
     def _fingerprint(self, shard: int, begin: dict[str, dict[str, int]]) -> Fingerprint:
         """Return the fingerprint of a shard, which is as before but for the layout."""

@@ -19,7 +19,8 @@ def moved_rows(
     """Return a table for each partition, with the rows of all tables as they are.
 
     Streams that are exhausted for good have no key any more, only a digest. They are in every new
-    table, so that they are found wherever their records come. `StartRefused` if a key has two rows:
+    table, so that they are found wherever their records come, and each table counts its share of
+    them. `StartRefused` if a key has two rows:
     adding them up would need to know what each of them released.
     """
     found = [empty() for _ in range(partitions)]
@@ -29,8 +30,8 @@ def moved_rows(
                 "operators in ticks cannot be moved to other partitions yet: partitions stand at "
                 "different ticks"
             )
-        for one in found:
-            one.take_in_spent(table)
+    for one in found:
+        one.take_in_spent(tables, partitions)
     latest = max((table.clock[TIME] for table in tables if table.clock), default=None)
     for table in tables:
         at = homes(table.keys)

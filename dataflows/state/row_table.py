@@ -52,13 +52,14 @@ class RowTable:
         self._written_keys = 0
         self._written_payloads = payloads_of(start(0))
         self._spent = SpentRows(self._lasting(self._columns))
+        self._strangers = 0
         self.rows_taken = 0
         """Rows in all blocks taken so far."""
         self.clock: dict[str, int] = {}
         """Where the partition as a whole stands in event time, if anything depends on it."""
 
     def __len__(self) -> int:
-        return len(self._keys) + len(self._spent)
+        return len(self._keys) + self.compacted
 
     def __contains__(self, key: bytes) -> bool:
         if self._keys.row_of(key) >= 0:
@@ -67,8 +68,11 @@ class RowTable:
 
     @property
     def compacted(self) -> int:
-        """Return how many of the streams are kept as digests only."""
-        return len(self._spent)
+        """Return how many of the streams are kept as digests only.
+
+        Where nobody knows to which partition a digest belongs, each partition counts its share.
+        """
+        return len(self._spent) - self._strangers
 
     @property
     def bytes_per_row(self) -> int:
@@ -173,8 +177,9 @@ class RowTable:
         """
         table, keys = RowTable(start, exhaustible), self.keys
         table.scatter(table.rows_of(keys), convert(keys, self.columns))
-        if self.compacted:
+        if len(self._spent):
             table._spent = SpentRows(lasting(self._spent.columns), self._spent.digests)
+            table._strangers = self._strangers
         table.clock = self.clock
         return table
 
@@ -193,9 +198,11 @@ class RowTable:
             )
         self.scatter(self.rows_of(keys), taken(other.columns, rows))
 
-    def take_in_spent(self, other: "RowTable") -> None:
-        """Add the streams of another table that are exhausted for good."""
-        self._spent = self._spent.united(other._spent)
+    def take_in_spent(self, others: Sequence["RowTable"], partitions: int) -> None:
+        """Add the streams of other tables that are exhausted for good, of so many partitions."""
+        for other in others:
+            self._spent = self._spent.united(other._spent)
+        self._strangers = len(self._spent) - -(-len(self._spent) // partitions)
 
     def take_changes(self) -> bytes:
         """Return one block with everything that changed since the last one."""
@@ -239,6 +246,7 @@ class RowTable:
             columns = body.take_columns(self._spent.columns, header["spent"])
             [digests] = body.take_each([header["spent"] * DIGEST_BYTES])
             self._spent = SpentRows.from_bytes(columns, digests)
+            self._strangers = header.get("strangers", 0)
         self._written_keys = len(self._keys)
 
     def _take(self, spent: SpentRows) -> bytes:
@@ -256,6 +264,7 @@ class RowTable:
                 "lasting": list(spent.columns),
                 "spent": len(spent),
                 **({"renamed": len(renamed)} if len(renamed) else {}),
+                **({"strangers": self._strangers} if len(spent) and self._strangers else {}),
                 **({"clock": self.clock} if self.clock else {}),
             },
             [

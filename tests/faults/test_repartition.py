@@ -85,13 +85,10 @@ def extend(bootstrap: str, topic: str) -> None:
         admin.create_partitions({topic: MANY})
 
 
-def check_one_budget_each(
-    bootstrap: str, document: Document, pipeline: Path, *, in_others: int = 0
-) -> Counter[bytes]:
+def check_one_budget_each(bootstrap: str, document: Document, pipeline: Path) -> Counter[bytes]:
     """No record has two releases, nobody more than the budget, and the ledger holds what is spent.
 
-    So many exhausted streams are known `in_others` partitions, too. Returns how many records of
-    each key were released.
+    Returns how many records of each key were released.
     """
     sanitized, _ = published(bootstrap, document)
     releases, fresh, names = Counter[bytes](), Counter[bytes](), set()
@@ -103,7 +100,7 @@ def check_one_budget_each(
     assert len(names) == releases.total(), "every release has an id of its own"
     assert {key: min(TOTAL, releases[key]) for key in USERS} == dict(fresh)
     shown = orjson.loads(fugu("state", "show", pipeline, "--json"))
-    spent = sum(row["mean_spent"] * row["streams"] for row in shown) - TOTAL * in_others
+    spent = sum(row["mean_spent"] * row["streams"] for row in shown)
     assert abs(spent - fresh.total()) < 1e-6 * fresh.total()
     return releases
 

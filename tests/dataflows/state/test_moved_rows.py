@@ -66,7 +66,8 @@ def test_spent_streams_are_kept_once_however_often_rows_move() -> None:
     tables = [spent]
     for _ in range(3):
         tables = moved_rows(tables, by_length, 3, empty)
-        assert [one.compacted for one in tables] == [2, 2, 2]
+        assert [one.compacted for one in tables] == [1, 1, 1], "a share of two, rounded up"
+        assert not any(one.unknown([b"gone", b"too"]) for one in tables)
 
 
 def test_two_rows_of_one_key_are_refused() -> None:
@@ -85,3 +86,16 @@ def test_stream_time_is_the_latest_and_ticks_are_refused() -> None:
     late.clock = {TIME: 9, CLOSED: 4}
     with pytest.raises(StartRefused, match="different ticks"):
         moved_rows([early, late], by_length, 3, empty)
+
+
+def test_streams_without_a_key_are_counted_once_in_all_partitions_together() -> None:
+    """Each partition admits a part of all keys, and would be full of those of others."""
+    spent = table({b"gone-%d" % number: 3 for number in range(10)})
+    spent.take_everything()
+    after = moved_rows([spent, table({b"x": 1})], by_length, 3, empty)
+    assert [one.compacted for one in after] == [4, 4, 4]
+    again = empty()
+    again.apply(after[0].take_everything())
+    assert (again.compacted, len(again)) == (4, 4 + len(after[0].keys))
+    once_more = moved_rows(after, by_length, 2, empty)
+    assert [one.compacted for one in once_more] == [5, 5]
