@@ -36,6 +36,7 @@ from fugu.dataflows.run.link import Link
 from fugu.dataflows.run.stopping import Starting
 from fugu.dataflows.state.recovery import forget_unfinished_epochs, unusable_store
 from fugu.operators import compiled
+from fugu.operators.compiled import folders
 from fugu.operators.temporal.temporal_perturbation import End
 
 log = logging.getLogger(__name__)
@@ -88,6 +89,8 @@ def _run(
         pipeline.state.every.total_seconds(),
     )
     log.info("compiled steps: %s", compiled.described())
+    if compiled.available():
+        log.info("compiled code: %s", folders.described())
     collect_garbage_seldom()
     with native_stderr_hidden():
         built = _in_threads([partial(_built, plan) for plan in plans])

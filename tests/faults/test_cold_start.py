@@ -34,9 +34,9 @@ def test_a_stop_while_steps_are_compiled_ends_at_once_and_changes_nothing(
 
     def stopped_while_compiling(cache: str) -> str:
         with monkeypatch.context() as patched:
-            patched.setenv("NUMBA_CACHE_DIR", str(tmp_path / cache))
+            patched.setenv("FUGU_CACHE_DIR", str(tmp_path / cache))
             with running(pipeline) as process:
-                process.wait_until(lambda: "compiled steps" in process.stderr)
+                process.wait_until(lambda: "compiling for this machine" in process.stderr)
                 process.process.send_signal(how)
                 assert process.exit_code(seconds=COMPILING_TAKES_LONGER) == 0, process.stderr
                 return process.stderr
