@@ -61,6 +61,8 @@ def run(
     finishing = end_of(file.pipeline) if finish else None
     os.umask(0o077)
     starting = Starting(file.pipeline.name)
+    if compiled.available():
+        log.info("compiled code: %s", folders.described())
     with Monitor(file, supervised=supervised) as monitor:
         if supervised:
             Link(monitor.report, starting.stop.request).start()
@@ -89,8 +91,6 @@ def _run(
         pipeline.state.every.total_seconds(),
     )
     log.info("compiled steps: %s", compiled.described())
-    if compiled.available():
-        log.info("compiled code: %s", folders.described())
     collect_garbage_seldom()
     with native_stderr_hidden():
         built = _in_threads([partial(_built, plan) for plan in plans])

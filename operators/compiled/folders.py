@@ -55,7 +55,7 @@ def described() -> str:
     """Say where compiled code is kept, and whether there is any, in words for people."""
     warm = next((folder for folder in folders() if _has_code(folder)), None)
     if warm is not None:
-        return f"kept in {warm}"
+        return f"kept in {warm}; what it lacks is compiled, once"
     folder = kept_in()
     if folder is None:
         return (
