@@ -36,6 +36,7 @@ from fugu.dataflows.run.link import Link
 from fugu.dataflows.run.stopping import Starting
 from fugu.dataflows.state.recovery import forget_unfinished_epochs, unusable_store
 from fugu.operators import compiled
+from fugu.operators.compiled import folders
 from fugu.operators.temporal.temporal_perturbation import End
 
 log = logging.getLogger(__name__)
@@ -60,6 +61,8 @@ def run(
     finishing = end_of(file.pipeline) if finish else None
     os.umask(0o077)
     starting = Starting(file.pipeline.name)
+    if compiled.available():
+        log.info("compiled code: %s", folders.described())
     with Monitor(file, supervised=supervised) as monitor:
         if supervised:
             Link(monitor.report, starting.stop.request).start()

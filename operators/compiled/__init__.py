@@ -22,8 +22,7 @@ def described() -> str:
     """Describe what is compiled here, in words for people."""
     if not available():
         return "none; the extra fast has them"
-    steps = "records, keyed words, crr, adaptive_crr, batched_crr, cold_start_crr"
-    return f"{steps}; the first start compiles them, for up to a minute"
+    return "records, keyed words, crr, adaptive_crr, batched_crr, cold_start_crr"
 
 
 @cache

@@ -5,16 +5,11 @@ view, such as a row of a table, with an atomic operation where it is made and wh
 was a third of the time of a step.
 
 Numba keeps compiled code beside the file of a function, and takes no notice of changes in other
-files that it calls. So code is kept in a folder that is named after the text of all of them. Where
-no folder can be written to, every start compiles again.
+files that it calls. So code is kept in a folder that is named after the text of all of them.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
-from functools import cache
-from hashlib import blake2b
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numba import config as _config
@@ -22,28 +17,11 @@ from numba import njit
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from fugu.operators.compiled.kept_code import KeptCode
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 config: Any = _config
-_HERE = Path(__file__).parent
-_OPERATORS = _HERE.parent
-_DATAFLOWS = _OPERATORS.parent / "dataflows"
-_CONSTANTS = [
-    _OPERATORS / "budget_units.py",
-    _OPERATORS / "byte_fields.py",
-    _OPERATORS / "release_digest.py",
-    _OPERATORS / "sip" / "batches" / "cheapest_targets.py",
-    _OPERATORS / "sip" / "hamming_kernel.py",
-    _OPERATORS / "sip" / "integer_law.py",
-    _OPERATORS / "sip" / "markov_model.py",
-    _OPERATORS / "sip" / "privacy_bound.py",
-    _DATAFLOWS / "base" / "columns.py",
-]
-"""Where else what is compiled in is written down."""
-_FOLDERS = [_HERE, _DATAFLOWS / "kafka" / "native", _DATAFLOWS / "records" / "scanned"]
-"""Where every file is about compiled code; elsewhere, those that are named so."""
-
-
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
     # A division by zero is an infinity, as in numpy.
@@ -55,16 +33,10 @@ _OPTIONS: dict[str, Any] = {
 
 def entry_point(function: Function) -> Function:
     """Compile a function that Python calls, at its first call, or read it from the cache."""
-    elsewhere = config.CACHE_DIR
-    for folder in folders():
-        config.CACHE_DIR = str(folder)
-        try:
-            return _forgiving(_compiled(function, cache=True))
-        except (RuntimeError, OSError):
-            continue
-        finally:
-            config.CACHE_DIR = elsewhere
-    return _compiled(function)
+    compiled: Any = _compiled(function)
+    if not config.DISABLE_JIT:
+        compiled._cache = KeptCode(function)
+    return cast("Function", compiled)
 
 
 def part(function: Function) -> Function:
@@ -95,57 +67,3 @@ def in_llvm(function: Callable[..., Any]) -> Any:
 def _compiled(function: Function, **options: Any) -> Function:
     compiled: Function = njit(function, **_OPTIONS, **options)
     return compiled
-
-
-def _forgiving(function: Function) -> Function:
-    """Compile again what a cache cannot give: its disk may be full, or its files damaged."""
-    cache: Any = getattr(function, "_cache", None)  # there is none where nothing is compiled
-    if cache is not None:
-        load, save = cache.load_overload, cache.save_overload
-
-        def loaded(*arguments: Any) -> Any:
-            try:
-                return load(*arguments)
-            except Exception:  # of any type: the files hold pickled objects
-                with suppress(OSError):
-                    cache.flush()
-                return None
-
-        def saved(*arguments: Any) -> None:
-            with suppress(OSError):
-                save(*arguments)
-
-        cache.load_overload, cache.save_overload = loaded, saved
-    return function
-
-
-def folders() -> tuple[Path, ...]:
-    """Return where code of this version is kept: in the first one that can be written to."""
-    return _folders(config.CACHE_DIR)
-
-
-@cache
-def _folders(configured: str) -> tuple[Path, ...]:
-    name = f"fugu-{_version()}"
-    if configured:
-        return (Path(configured) / name,)
-    beside = _HERE / "__pycache__" / name
-    try:
-        return beside, Path.home() / ".cache" / name
-    except RuntimeError:  # whom the machine does not know has no home
-        return (beside,)
-
-
-def _version() -> str:
-    content = blake2b(digest_size=8)
-    for path in sources():
-        content.update(path.read_bytes())
-    return content.hexdigest()
-
-
-def sources() -> list[Path]:
-    """Return all files that compiled code is made of."""
-    # Each folder by itself: it may be a link, which a search does not follow.
-    named = [path for top in (_OPERATORS, _DATAFLOWS) for path in top.rglob("compiled_*.py")]
-    inside = [path for folder in _FOLDERS for path in folder.glob("[!_]*.py")]
-    return [*sorted({*named, *inside}), *_CONSTANTS]

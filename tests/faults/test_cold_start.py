@@ -32,24 +32,25 @@ def test_a_stop_while_steps_are_compiled_ends_at_once_and_changes_nothing(
     document = document_with_topics(bootstrap, topics, topics("private", partitions=PARTITIONS))
     pipeline = write_pipeline(tmp_path, document)
 
-    def stopped_while_compiling(cache: str) -> str:
+    def stopped_at(line: str, cache: str) -> str:
         with monkeypatch.context() as patched:
-            patched.setenv("NUMBA_CACHE_DIR", str(tmp_path / cache))
+            patched.setenv("FUGU_CACHE_DIR", str(tmp_path / cache))
             with running(pipeline) as process:
-                process.wait_until(lambda: "compiled steps" in process.stderr)
+                process.wait_until(lambda: line in process.stderr)
+                assert "compiled code: compiling for this machine, once" in process.stderr
                 process.process.send_signal(how)
                 assert process.exit_code(seconds=COMPILING_TAKES_LONGER) == 0, process.stderr
                 return process.stderr
 
     with paced_feed(bootstrap, document, private) as feed:
-        said = stopped_while_compiling("first")
+        said = stopped_at("compiled steps", "first")
         assert "stopped before it read a record; the state is as it was" in said
         assert orjson.loads(fugu("state", "show", pipeline, "--json")) == []
         with running(pipeline) as process:
             process.wait_until(lambda: feed.advance() >= RECORDS // 2)
             assert process.stop() == 0, process.stderr
         before = fugu("state", "show", pipeline, "--json")
-        stopped_while_compiling("second")
+        stopped_at("compiling for this machine", "second")
         assert fugu("state", "show", pipeline, "--json") == before
         fugu("state", "rotate", pipeline, "--keys", tmp_path / "keys.json")
         document["secret"] = {"file": "keys.json", "encoding": "keys"}

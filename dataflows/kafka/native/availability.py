@@ -57,14 +57,14 @@ def _digest(content: bytes) -> str:
 
 
 def _is_remembered(mark: str) -> bool:
-    from fugu.operators.compiled.compiling import folders
+    from fugu.operators.compiled.folders import folders
 
     # A folder of somebody else cannot be looked into, of which `Path.exists` makes an error.
     return any(os.path.exists(folder / mark) for folder in folders())
 
 
 def _remember(mark: str) -> None:
-    from fugu.operators.compiled.compiling import folders
+    from fugu.operators.compiled.folders import folders
 
     for folder in folders():
         try:

@@ -137,7 +137,7 @@ except IndexError:
     environment = {
         **os.environ,
         "NUMBA_BOUNDSCHECK": "1",
-        "NUMBA_CACHE_DIR": str(tmp_path),
+        "FUGU_CACHE_DIR": str(tmp_path),
         "PYTHONPATH": os.pathsep.join(["", *sys.path]),
     }
     command = [sys.executable, "-c", program]

@@ -3,9 +3,12 @@
 import ast
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from shutil import rmtree
+from tempfile import TemporaryFile
 from types import ModuleType
 from typing import Any
 
@@ -21,10 +24,10 @@ COMPILED = re.compile("^@(entry_point|part|inlined|in_llvm)$", re.MULTILINE)
 
 
 def test_the_cache_knows_every_file_with_compiled_code() -> None:
-    from fugu.operators.compiled import compiling
+    from fugu.operators.compiled import folders
 
-    package = Path(compiling.__file__).parents[2]
-    known = {path.resolve() for path in compiling.sources()}
+    package = Path(folders.__file__).parents[2]
+    known = {path.resolve() for path in folders.sources()}
     compiled_files = {
         path.resolve()
         for top in ("operators", "dataflows")
@@ -36,9 +39,9 @@ def test_the_cache_knows_every_file_with_compiled_code() -> None:
 
 
 def test_the_cache_knows_every_file_with_a_number_that_is_compiled_in() -> None:
-    from fugu.operators.compiled import compiling
+    from fugu.operators.compiled import folders
 
-    known = {path.resolve() for path in compiling.sources()}
+    known = {path.resolve() for path in folders.sources()}
     for path in known:
         for line in ast.parse(path.read_text()).body:
             if isinstance(line, ast.ImportFrom) and (line.module or "").startswith("fugu."):
@@ -74,17 +77,6 @@ def test_compiled_code_counts_no_rows_of_tables() -> None:
     assert "NRT_" not in machine_code
 
 
-def test_a_user_whom_the_machine_does_not_know_has_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fugu.operators.compiled import compiling
-
-    monkeypatch.delenv("HOME", raising=False)
-    monkeypatch.setattr(os, "getuid", lambda: 54_321)
-    with pytest.raises(RuntimeError):
-        Path.home()
-    [folder] = compiling._folders.__wrapped__("")
-    assert folder.parent.name == "__pycache__"
-
-
 def add_one(number: int) -> int:
     return number + 1
 
@@ -94,7 +86,7 @@ def test_a_cache_whose_files_are_damaged_is_made_again(
 ) -> None:
     from fugu.operators.compiled import compiling
 
-    monkeypatch.setattr(compiling.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("FUGU_CACHE_DIR", str(tmp_path))
     assert compiling.entry_point(add_one)(6) == 7
     for ending in ("*.nbi", "*.nbc"):
         [file] = tmp_path.rglob(ending)
@@ -110,9 +102,55 @@ def test_a_cache_that_cannot_be_written_to_any_more_is_done_without(
 ) -> None:
     from fugu.operators.compiled import compiling
 
-    monkeypatch.setattr(compiling.config, "CACHE_DIR", str(tmp_path))
-    compiled_function = compiling.entry_point(add_one)
+    monkeypatch.setenv("FUGU_CACHE_DIR", str(tmp_path))
+    compiled_function: Any = compiling.entry_point(add_one)
     [folder] = tmp_path.iterdir()
     rmtree(folder)
     folder.touch()
     assert compiled_function(6) == 7
+
+
+def test_code_is_read_from_a_folder_that_cannot_be_written_to(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from fugu.operators.compiled import compiling, folders
+
+    image, own = tmp_path / "image", tmp_path / "own"
+    monkeypatch.setenv("FUGU_CACHE_DIR", str(image))
+    assert compiling.entry_point(add_one)(6) == 7
+    before = contents(image)
+    assert before
+
+    monkeypatch.setenv("FUGU_CACHE_DIR", f"{image}{os.pathsep}{own}")
+    folders._is_writable.cache_clear()
+    with only_readable(image, monkeypatch):
+        again: Any = compiling.entry_point(add_one)
+        assert again(6) == 7
+        assert again.stats.cache_hits
+        assert folders.described().startswith(f"kept in {folders.folders()[0]};")
+        assert again(6.5) == 7.5  # what the image has not is kept elsewhere
+    assert contents(image) == before
+    assert contents(own)
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@contextmanager
+def only_readable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Refuse to write temporary files below a folder, as a folder of somebody else does.
+
+    Tests may run as root, who may write everywhere.
+    """
+    from fugu.operators.compiled import folders
+
+    def temporary(*, dir: Path) -> Any:
+        if dir.is_relative_to(folder):
+            raise PermissionError
+        return TemporaryFile(dir=dir)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(folders, "TemporaryFile", temporary)
+        yield
+    folders._is_writable.cache_clear()

@@ -10,7 +10,7 @@ import pytest
 
 from fugu.dataflows.kafka.native import availability, library, messages, self_test
 from fugu.dataflows.kafka.native.taking import KEY_LENGTH, OFFSET, TIMESTAMP, VALUE_LENGTH, copy
-from fugu.operators.compiled import compiling
+from fugu.operators.compiled import folders
 
 
 def test_what_is_installed_here_passes() -> None:
@@ -59,7 +59,7 @@ def test_a_test_that_was_passed_is_not_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outcomes: list[str | None] = ["records differ", None]
-    monkeypatch.setattr(compiling, "folders", lambda: (tmp_path / "new",))
+    monkeypatch.setattr(folders, "folders", lambda: (tmp_path / "new",))
     monkeypatch.setattr(self_test, "difference", lambda: outcomes.pop(0))
     asked = [availability.refusal.__wrapped__() for _ in range(3)]
     assert asked == ["records differ", None, None]
@@ -70,7 +70,7 @@ def test_a_test_is_passed_again_where_nothing_can_be_kept(
 ) -> None:
     (tmp_path / "file").touch()
     outcomes: list[str | None] = [None, None]
-    monkeypatch.setattr(compiling, "folders", lambda: (tmp_path / "file" / "new",))
+    monkeypatch.setattr(folders, "folders", lambda: (tmp_path / "file" / "new",))
     monkeypatch.setattr(self_test, "difference", lambda: outcomes.pop(0))
     assert [availability.refusal.__wrapped__() for _ in range(2)] == [None, None]
     assert outcomes == []
@@ -81,7 +81,7 @@ def test_a_folder_that_cannot_be_looked_into_keeps_nothing(
 ) -> None:
     """Such as the home folder of another user; here, its name is too long for any."""
     outcomes: list[str | None] = [None, None]
-    monkeypatch.setattr(compiling, "folders", lambda: (tmp_path / ("n" * 300),))
+    monkeypatch.setattr(folders, "folders", lambda: (tmp_path / ("n" * 300),))
     monkeypatch.setattr(self_test, "difference", lambda: outcomes.pop(0))
     assert [availability.refusal.__wrapped__() for _ in range(2)] == [None, None]
 
@@ -89,7 +89,7 @@ def test_a_folder_that_cannot_be_looked_into_keeps_nothing(
 @pytest.mark.slow
 def test_no_array_is_left_under_bounds_checks(tmp_path: Path) -> None:
     code = "from fugu.dataflows.kafka.native.self_test import difference; print(difference())"
-    environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "FUGU_CACHE_DIR": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
     )

@@ -147,7 +147,7 @@ def test_no_record_is_read_beyond_its_bounds(tmp_path: Path) -> None:
         "for codec in SCANNING:\n"
         "    assert is_read_alike_where_sure(codec, batch_of(5, 1_000)), codec\n"
     )
-    environment = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    environment = {"NUMBA_BOUNDSCHECK": "1", "FUGU_CACHE_DIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", program], env={**os.environ, **environment}, check=True)
 
 

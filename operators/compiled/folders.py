@@ -1,0 +1,125 @@
+"""Find folders for compiled code, which are named after the text of all files that it is made of.
+
+Code is read from every folder, also from those that cannot be written to, such as a folder of an
+image; it is written into the first one that can be. Folders in `FUGU_CACHE_DIR` (several between
+colons) and `NUMBA_CACHE_DIR` stand alone. Else they are beside the package, below the home, and if
+neither can be written to, in one of this user among temporary files.
+"""
+
+import os
+from contextlib import suppress
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from stat import S_ISDIR
+from tempfile import TemporaryFile, gettempdir
+
+_HERE = Path(__file__).parent
+_OPERATORS = _HERE.parent
+_DATAFLOWS = _OPERATORS.parent / "dataflows"
+_CONSTANTS = [
+    _OPERATORS / "budget_units.py",
+    _OPERATORS / "byte_fields.py",
+    _OPERATORS / "release_digest.py",
+    _OPERATORS / "sip" / "batches" / "cheapest_targets.py",
+    _OPERATORS / "sip" / "hamming_kernel.py",
+    _OPERATORS / "sip" / "integer_law.py",
+    _OPERATORS / "sip" / "markov_model.py",
+    _OPERATORS / "sip" / "privacy_bound.py",
+    _DATAFLOWS / "base" / "columns.py",
+]
+"""Where else what is compiled in is written down."""
+_FOLDERS = [_HERE, _DATAFLOWS / "kafka" / "native", _DATAFLOWS / "records" / "scanned"]
+"""Where every file is about compiled code; elsewhere, those that are named so."""
+_OF_OTHERS = 0o077
+"""What a folder lets others do, if anything."""
+
+
+def folders() -> tuple[Path, ...]:
+    """Return where code of this version is looked for, in this order."""
+    configured = [
+        name
+        for variable in ("FUGU_CACHE_DIR", "NUMBA_CACHE_DIR")
+        for name in os.environ.get(variable, "").split(os.pathsep)
+        if name
+    ]
+    return _folders(tuple(configured))
+
+
+def kept_in() -> Path | None:
+    """Return the first folder that can be written to; None if none can be."""
+    return next((folder for folder in folders() if _is_writable(folder)), None)
+
+
+def described() -> str:
+    """Say where compiled code is kept, and whether there is any, in words for people."""
+    warm = next((folder for folder in folders() if _has_code(folder)), None)
+    if warm is not None:
+        return f"kept in {warm}; what it lacks is compiled, once"
+    folder = kept_in()
+    if folder is None:
+        return (
+            "can be kept nowhere, so that every start compiles for up to a minute; "
+            "set FUGU_CACHE_DIR to a folder that can be written to"
+        )
+    return f"compiling for this machine, once, for up to a minute; kept in {folder}"
+
+
+def sources() -> list[Path]:
+    """Return all files that compiled code is made of."""
+    # Each folder by itself: it may be a link, which a search does not follow.
+    named = [path for top in (_OPERATORS, _DATAFLOWS) for path in top.rglob("compiled_*.py")]
+    inside = [path for folder in _FOLDERS for path in folder.glob("[!_]*.py")]
+    return [*sorted({*named, *inside}), *_CONSTANTS]
+
+
+@cache
+def _folders(configured: tuple[str, ...]) -> tuple[Path, ...]:
+    name = f"fugu-{_version()}"
+    if configured:
+        return tuple(Path(folder).absolute() / name for folder in configured)
+    usual = [_HERE / "__pycache__" / name]
+    caches = os.environ.get("XDG_CACHE_HOME")
+    with suppress(RuntimeError):  # whom the machine does not know has no home
+        usual.append((Path(caches) if caches else Path.home() / ".cache") / name)
+    if not any(_is_writable(folder) for folder in usual):
+        usual += [own / name for own in _own_temporary()]
+    return tuple(usual)
+
+
+def _own_temporary() -> list[Path]:
+    """Return a folder that nobody else can write to: what is read from it is run."""
+    own = Path(gettempdir()) / f"fugu-{os.getuid()}"
+    try:
+        own.mkdir(mode=0o700, exist_ok=True)
+        found = own.lstat()
+    except OSError:
+        return []
+    private = found.st_uid == os.getuid() and not found.st_mode & _OF_OTHERS
+    return [own] if private and S_ISDIR(found.st_mode) else []
+
+
+@cache
+def _is_writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def _has_code(folder: Path) -> bool:
+    # A folder of somebody else cannot be looked into.
+    try:
+        return any(folder.glob("*/*.nbi"))
+    except OSError:
+        return False
+
+
+@cache
+def _version() -> str:
+    content = blake2b(digest_size=8)
+    for path in sources():
+        content.update(path.read_bytes())
+    return content.hexdigest()
