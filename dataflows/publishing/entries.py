@@ -6,6 +6,7 @@ says itself in words.
 is spent: a function of releases only.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +75,20 @@ class UnreadableEntry:
     pipeline: str
     source: str
     source_identity: str
+
+
+def furthest(entries: Iterable[StreamEntry]) -> list[StreamEntry]:
+    """Return one entry of each stream: the one that says most.
+
+    A stream that moved to another partition has one from each.
+    """
+    found: dict[tuple[str, str, str], StreamEntry] = {}
+    for entry in entries:
+        stream = entry.pipeline, entry.source_identity, entry.stream
+        before = found.setdefault(stream, entry)
+        if (entry.exhausted, entry.tenths) > (before.exhausted, before.tenths):
+            found[stream] = entry
+    return list(found.values())
 
 
 def ledger_key(pipeline: str, partition: int, stream: str) -> bytes:

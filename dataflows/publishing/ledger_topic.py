@@ -72,15 +72,16 @@ def read_ledger(client: Client, topic: Topic) -> LedgerContent:
                     newest[key or b""] = value
     finally:
         reader.close()
-    content = LedgerContent()
+    content, streams = LedgerContent(), list[StreamEntry]()
     for key, value in newest.items():
         match read_entry(value) or damaged_entry(key, value):
             case PipelineEntry() as entry:
                 content.pipelines.append(entry)
             case StreamEntry() as entry:
-                content.streams.append(entry)
+                streams.append(entry)
             case UnreadableEntry() as entry:
                 content.unreadable.append(entry)
+    content.streams = furthest(streams)
     return content
 
 

@@ -48,7 +48,7 @@ def parse(words: list[str]) -> None:
 def test_every_command_parses(typed: str, tmp_path: Path) -> None:
     path = tmp_path / "pipeline.yaml"
     path.write_text(PIPELINE)
-    parse(shlex.split(typed.replace("PIPELINE", str(path))))
+    parse(shlex.split(re.sub("PIPELINE|OLD", str(path), typed)))
 
 
 @pytest.mark.parametrize("typed", ["validate {} --kafkaa", "state rotate {}", "state shwo {}"])

@@ -19,6 +19,7 @@ from fugu.dataflows.publishing.entries import (
     StreamEntry,
     UnreadableEntry,
     damaged_entry,
+    furthest,
     is_stream_of,
     ledger_key,
     read_entry,
@@ -288,3 +289,12 @@ def test_a_stream_belongs_to_one_pipeline_and_one_partition() -> None:
         None,
     ]
     assert not any(is_stream_of("zones", 1, other) for other in others)
+
+
+def test_a_stream_that_moved_is_listed_once_with_what_it_has_spent_most() -> None:
+    """The ledger has a line from each partition in which it was."""
+    moved = StreamEntry("p", "s", "id", "ada", 3, False)
+    later, ended = replace(moved, tenths=7), replace(moved, tenths=7, exhausted=True)
+    other = replace(moved, stream="bob")
+    assert furthest([later, moved, other]) == [later, other]
+    assert furthest([later, ended, moved]) == [ended]
