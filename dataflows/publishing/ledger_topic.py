@@ -13,6 +13,7 @@ from fugu.dataflows.publishing.entries import (
     StreamEntry,
     UnreadableEntry,
     damaged_entry,
+    furthest,
     read_entry,
 )
 
