@@ -152,7 +152,7 @@ def _check_start(file: PipelineFile, checks: Checks) -> None:
     try:
         plans = looked_at(file)
         for plan in plans:
-            plan.require_whole_rows()
+            plan.require_resumable()
     except FuguError as error:
         checks.failed("start", str(error))
         return

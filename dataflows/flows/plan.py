@@ -128,7 +128,7 @@ class Plan(ABC):
         return Shard(flow, source, tuple(sinks))
 
     def require_resumable(self) -> None:
-        """Raise what resuming would refuse: topics that lost what the last snapshot stands on."""
+        """Raise what resuming would refuse: topics or rows that lost what it goes on with."""
         if self.directory.is_empty:
             return
         self.directory.require_startable(self.finishing)
@@ -141,13 +141,9 @@ class Plan(ABC):
                 require_source_offset(topic, partition, at, bounds)
         for output in self.outputs():
             self._require_recognisable(output, resumes)
-
-    def require_whole_rows(self) -> None:
-        """Raise what reading the rows would refuse; the whole log is read."""
-        if not self.directory.is_empty:
-            for (step, _), pointer in resuming(self.directory.recovery).pointers.items():
-                if step == f"{self._flow}.{self.stage_step}":
-                    require_whole(self.directory.rows, pointer)
+        for (step, _), pointer in resumes.pointers.items():
+            if step == f"{flow}.{self.stage_step}":
+                require_whole(self.directory.rows, pointer)
 
     def _require_recognisable(self, output: Output, resumes: Resuming) -> None:
         with closing(self.client.reader(output.topic)) as reader:

@@ -168,13 +168,6 @@ def refused(*arguments: str | Path) -> str:
     return ended.stderr
 
 
-def ended_with(code: int, *arguments: str | Path) -> str:
-    """Run a command of `fugu` that must end with a code; returns what it prints."""
-    ended = _ended(arguments)
-    assert ended.returncode == code, ended.stderr
-    return ended.stdout
-
-
 def _ended(arguments: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, SECRET_VARIABLE: SECRET}
     return subprocess.run(

@@ -10,7 +10,9 @@ from pathlib import Path
 import orjson
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from typer.testing import CliRunner
 
+from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.state.fingerprint import FORMAT
 from fugu.dataflows.state.row_block import BLOCK_FORMAT
 from tests.kafka.established import (
@@ -23,8 +25,9 @@ from tests.kafka.established import (
 from tests.kafka.pipelines import (
     OTHER_SECRET,
     PATIENCE_SECONDS,
+    SECRET,
+    SECRET_VARIABLE,
     Document,
-    ended_with,
     fugu,
     refusal,
     running,
@@ -56,8 +59,10 @@ def refusal_foretold(pipeline: Established) -> str:
     """What a start says, which `validate --kafka` has said before; neither changes anything."""
     path = pipeline.write()
     before = _everything(pipeline)
-    ended = ended_with(1, "validate", path, "--kafka", "--json")
-    failed = [row["detail"] for row in orjson.loads(ended) if row["result"] == "failed"]
+    arguments = ["validate", str(path), "--kafka", "--json"]
+    ended = CliRunner().invoke(app, arguments, env={SECRET_VARIABLE: SECRET})
+    assert ended.exit_code == 1, ended.output
+    failed = [row["detail"] for row in orjson.loads(ended.stdout) if row["result"] == "failed"]
     assert _everything(pipeline) == before
     said = refusal(path)
     topics, files = _everything(pipeline)
