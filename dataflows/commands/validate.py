@@ -154,7 +154,9 @@ def _check_start(file: PipelineFile, checks: Checks) -> None:
         for plan in plans:
             plan.require_resumable()
     except FuguError as error:
-        checks.failed("start", str(error))
+        said = {line for _, _, detail in checks.results for line in detail.splitlines()}
+        if not said.issuperset(str(error).splitlines()):
+            checks.failed("start", str(error))
         return
     directories = shard_directories(file, LookingDirectory)
     begun = sum(not directory.is_empty for directory in directories)
