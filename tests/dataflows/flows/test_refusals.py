@@ -1,4 +1,7 @@
-"""Every refusal has a place in the table: what a look at the start finds, and what it cannot.
+"""Refusals that are raised by name have a place in a table: what a look finds, and what it cannot.
+
+Those that helpers return (`unusable_store`, `_unusable`, `offset_gone`), and errors of the file,
+are not in it.
 
 `tests/kafka/test_start_refusals.py` provokes those of a start, and asks `validate --kafka` before.
 """
@@ -83,7 +86,7 @@ def refusals_in(path: Path) -> Iterator[str]:
     yield from within(ast.parse(path.read_text()), ())
 
 
-def test_every_refusal_is_found_before_a_start_or_says_why_not() -> None:
+def test_refusals_by_name_are_found_before_a_start_or_say_why_not() -> None:
     dataflows = ROOT / "dataflows"
     found = {
         f"{path.relative_to(dataflows).as_posix()} {function}"
