@@ -63,7 +63,7 @@ def migrate(
     exchange = Exchange(root.path)
     client = client_of(after.connection(), after.pipeline.source.generation)
     with alone_in(root):
-        if not exchange.is_decided(_COMMAND):
+        if not exchange.is_decided(_COMMAND, change.digest):
             with stopped_state(root.path) as state:
                 change.require_state_of(state.first)
                 files = list(map(read_pipeline, earlier or []))
@@ -117,6 +117,7 @@ def _write(
             "ledger_identity": "" if ledger is None else ledger.identity,
         },
         _COMMAND,
+        change.digest,
     )
 
 

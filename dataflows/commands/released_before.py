@@ -10,6 +10,7 @@ from fugu.dataflows.base.errors import NEW_PIPELINE, ConfigurationError, StartRe
 from fugu.dataflows.commands.published import Streams, published_symbols
 from fugu.dataflows.flows.carrying_over import CarriedOver
 from fugu.dataflows.flows.former_laws import present_law
+from fugu.dataflows.flows.found_partitioner import partitioner_of_reading
 from fugu.dataflows.flows.stopped_state import StoppedState
 from fugu.dataflows.kafka.client import Bounds, Client
 from fugu.dataflows.kinds import AlphabetOperator
@@ -20,6 +21,7 @@ from fugu.dataflows.pipeline.topics import bounds_of
 from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.state.fingerprint import FormerLaw
 from fugu.operators.budget import without_budget
+from fugu.operators.carrying.carry import refuse_replay
 from fugu.operators.carrying.replayed_belief import Span, replayed
 from fugu.operators.mechanism import EnumerableMechanism, Mechanism, State
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
@@ -87,7 +89,6 @@ def released_before(
 ) -> ReleasedBefore:
     """Read all sanitized topics of a state; `earlier` are files of the laws before the last."""
     files = [carried.before, *earlier]
-    known = {configure(file).mechanism.law_digest().hex(): file for file in reversed(files)}
     laws = [*state.first.former, present_law(state.fingerprints)]
     if any(laws[0].sink_begin.values()):
         raise StartRefused(
@@ -97,15 +98,38 @@ def released_before(
         )
     periods = []
     for law in laws:
-        file = known.get(law.law)
+        file = next((file for file in files if _released(file, law)), None)
         if file is None:
             raise ConfigurationError(
-                f"the state was released with {law.operator}, version {law.version}, before, under "
-                "parameters that are in none of the files. Add the file of that time: --earlier "
-                "FILE"
+                f"the state was released with {law.operator}, version {law.version}, into topic "
+                f"{law.sink_topic} before, under parameters that are in none of the files. Add the "
+                "file of that time: --earlier FILE"
             )
+        _refuse_what_cannot_be_replayed(file, carried)
         periods.append(_period(console, client, file, law))
     return ReleasedBefore(periods, carried)
+
+
+def _released(file: PipelineFile, law: FormerLaw) -> bool:
+    """Return whether a file is the one of a law: it reads records and names streams as then."""
+    sink = file.pipeline.sink
+    return (
+        configure(file).mechanism.law_digest().hex() == law.law
+        and (sink.topic, sink.key) == (law.sink_topic, law.sink_key)
+        and partitioner_of_reading(file, law.reading) is not None
+    )
+
+
+def _refuse_what_cannot_be_replayed(file: PipelineFile, carried: CarriedOver) -> None:
+    """Check every law so far: a later one does not make up for what an earlier one left out."""
+    try:
+        refuse_replay(configure(file).mechanism, carried.becomes)
+    except ValueError as error:
+        raise ConfigurationError(f"{file.path}: {error}") from None
+    if file.pipeline.source.fields != carried.after.pipeline.source.fields:
+        raise ConfigurationError(
+            f"{file.path}: source.value: what readers know is about another field"
+        )
 
 
 def _period(console: Console, client: Client, file: PipelineFile, law: FormerLaw) -> _Period:

@@ -152,7 +152,7 @@ def _check_start(file: PipelineFile, checks: Checks) -> None:
     try:
         plans = looked_at(file)
         for plan in plans:
-            plan.require_resumable()
+            plan.require_whole_rows()
     except FuguError as error:
         said = {line for _, _, detail in checks.results for line in detail.splitlines()}
         if not said.issuperset(str(error).splitlines()):

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
+
+import orjson
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.flows.sections import aggregate_of
@@ -14,7 +17,7 @@ from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.former_rows import Start
 from fugu.operators.carrying.carry import Carry, carry_between, places_of
-from fugu.operators.mechanism import ExhaustibleMechanism, Integers, Mechanism, State
+from fugu.operators.mechanism import Array, ExhaustibleMechanism, Integers, Mechanism, State
 
 
 @dataclass(frozen=True)
@@ -35,16 +38,31 @@ class CarriedOver:
         """Return the next mechanism."""
         return self.carry.becomes
 
+    @property
+    def digest(self) -> str:
+        """Return a digest of all that a migration writes down of both files."""
+        versions = (self.before.pipeline, self.was), (self.after.pipeline, self.becomes)
+        files = [
+            {
+                "name": pipeline.name,
+                "version": pipeline.version,
+                "law": mechanism.law_digest().hex(),
+                "reading": reading_digest(pipeline),
+                "source": [pipeline.source.topic, str(pipeline.source.declared_budget)],
+                "sink": pipeline.sink.model_dump(mode="json"),
+                "ledger": pipeline.ledger and pipeline.ledger.topic,
+                "state": [pipeline.state.shards, pipeline.state.control],
+            }
+            for pipeline, mechanism in versions
+        ]
+        return blake2b(orjson.dumps(files), digest_size=16).hexdigest()
+
     def rows(self, before: State, replayed: State | None = None) -> State:
         """Return rows with all columns: those of the mechanism, and those that are kept beside."""
         count = len(next(iter(before.values())))
         fresh = columns_of(self.after.pipeline, self.becomes)(count)
         beside = fresh.keys() - self.becomes.start(0).keys()
-        kept = {
-            name: before[name]
-            for name in beside & before.keys()
-            if before[name].shape == fresh[name].shape
-        }
+        kept = {name: _fitted(before[name], fresh[name]) for name in beside & before.keys()}
         return {**fresh, **kept, **self.carry.rows(before, replayed)}
 
     def rows_of(self, keys: list[bytes], before: State) -> State:
@@ -78,6 +96,16 @@ class CarriedOver:
                 f"the state was not written by {self.before.path}: {'; '.join(wrong)} differ. Give "
                 "the file with which the pipeline ran last. Nothing was changed."
             )
+
+
+def _fitted(before: Array, fresh: Array) -> Array:
+    """Return a column of before in the width of now; of events, the newest are last."""
+    if before.shape == fresh.shape:
+        return before
+    width = min(before.shape[1], fresh.shape[1])
+    fitted = fresh.copy()
+    fitted[:, fresh.shape[1] - width :] = before[:, before.shape[1] - width :]
+    return fitted
 
 
 def carried_over(before: PipelineFile, after: PipelineFile) -> CarriedOver:

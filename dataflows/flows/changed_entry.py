@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.flows.pipeline_entry import pipeline_entry
 from fugu.dataflows.flows.state_directories import shard_directories
 from fugu.dataflows.kafka.client import Client, Topic
@@ -38,8 +39,10 @@ class ChangedEntry:
     after: PipelineFile
 
     def require_room(self) -> None:
-        """Raise `StartRefused` if both laws together exceed a declared `source.budget`."""
+        """Raise `StartRefused` if both laws together exceed a declared `source.budget`, or if the
+        new name is that of another pipeline."""
         if self._ledger is not None:
+            self._refuse_a_name_of_another(self._ledger)
             self._composed(self._ledger)
 
     def write(self) -> None:
@@ -50,6 +53,20 @@ class ChangedEntry:
             if self._was.key() != entry.key():
                 withdraw_entry(self.client, self._ledger, self._was)
         self._retire()
+
+    def _refuse_a_name_of_another(self, ledger: Topic) -> None:
+        """Refuse to take the place of an entry whose promise counts."""
+        name, topic = self.after.pipeline.name, self._was.source
+        if name == self._was.pipeline:
+            return
+        content = read_ledger(self.client, ledger)
+        there = {(one.pipeline, one.source) for one in content.pipelines}
+        there |= {(one.pipeline, one.source) for one in content.unreadable}
+        if (name, topic) in there:
+            raise StartRefused(
+                f"name: ledger {ledger.name} has an entry of another pipeline {name} over "
+                f"{topic}. Write a name that nobody has had. Nothing was changed."
+            )
 
     @cached_property
     def _ledger(self) -> Topic | None:
@@ -90,7 +107,8 @@ class ChangedEntry:
         was, now = self._was, self._entry(self.after)
         if (was.pipeline, was.sink_identity) == (now.pipeline, now.sink_identity):
             return
-        control = find_control(self.client, self.before.pipeline, self._ledger)
+        former = self.before.pipeline
+        control = find_control(self.client, former, find_ledger(self.client, former))
         if control is None or not was.sink_identity:
             return
         units = [unit_of(one, was.sink_identity) for one in shard_directories(self.before)]

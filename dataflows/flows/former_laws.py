@@ -29,6 +29,8 @@ def present_law(stored: Sequence[Fingerprint]) -> FormerLaw:
         sink_identity=first.sink_identity,
         sink_begin={p: at for shard in stored for p, at in shard.sink_begin.items()},
         sink_end={},
+        reading=first.reading,
+        sink_key=first.sink_key,
     )
 
 

@@ -107,8 +107,13 @@ def as_begun(file: PipelineFile) -> PipelineFile:
 
 def stored_partitioner(file: PipelineFile, stored: Fingerprint) -> Partitioner | None:
     """Return the partitioner that a state was begun with; None if it reads records otherwise."""
+    return partitioner_of_reading(file, stored.reading)
+
+
+def partitioner_of_reading(file: PipelineFile, reading: str) -> Partitioner | None:
+    """Return the partitioner with which a file has a digest of reading; None if it has none."""
     for partitioner in get_args(Partitioner):
-        if stored.reading == reading_digest(_replacing(file, partitioner).pipeline):
+        if reading == reading_digest(_replacing(file, partitioner).pipeline):
             found: Partitioner = partitioner
             return found
     return None

@@ -128,7 +128,10 @@ class Plan(ABC):
         return Shard(flow, source, tuple(sinks))
 
     def require_resumable(self) -> None:
-        """Raise what resuming would refuse: topics or rows that lost what it goes on with."""
+        """Raise what resuming would refuse: topics that lost what it goes on with.
+
+        A start looks before it notes that it has begun, so a graceful stop stays one.
+        """
         if self.directory.is_empty:
             return
         self.directory.require_startable(self.finishing)
@@ -141,8 +144,13 @@ class Plan(ABC):
                 require_source_offset(topic, partition, at, bounds)
         for output in self.outputs():
             self._require_recognisable(output, resumes)
-        for (step, _), pointer in resumes.pointers.items():
-            if step == f"{flow}.{self.stage_step}":
+
+    def require_whole_rows(self) -> None:
+        """Raise what reading the rows would refuse; the whole log is read."""
+        if self.directory.is_empty:
+            return
+        for (step, _), pointer in resuming(self.directory.recovery).pointers.items():
+            if step == f"{self._flow}.{self.stage_step}":
                 require_whole(self.directory.rows, pointer)
 
     def _require_recognisable(self, output: Output, resumes: Resuming) -> None:

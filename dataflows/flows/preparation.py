@@ -114,6 +114,8 @@ def looked_at(
         preparation = Preparation(file, StopFlag(), finishing, looking=True)
         plans = preparation.plans(shards)
         preparation.require_claims(plans)
+        for plan in plans:
+            plan.require_resumable()
     return plans
 
 

@@ -59,11 +59,13 @@ class Rewriting:
         tables: Mapping[int, RowTable],
         changed: Mapping[str, object],
         command: str,
+        about: str = "",
     ) -> int:
         """Write all new directories and decide for them; return how many streams moved.
 
         `tables` are the rows of the partitions of before, in columns of the new mechanism;
-        `changed` says which other entries of the fingerprint are new; `command` has to finish.
+        `changed` says which other entries of the fingerprint are new; `command` has to finish,
+        with what it was `about`.
         """
         self._require_nothing_held(tables)
         after, moved = self._placed(tables)
@@ -78,7 +80,7 @@ class Rewriting:
                 RowLog(new.rows, partition, start, ends).found(after[partition])
         root = root_directory(self.file).path
         old = sorted(root.glob("shard-[0-9][0-9][0-9][0-9]"))
-        exchange.decide(old, [directory.path for directory in directories], command)
+        exchange.decide(old, [directory.path for directory in directories], command, about)
         return moved
 
     def _require_nothing_held(self, tables: Mapping[int, RowTable]) -> None:

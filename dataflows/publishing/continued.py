@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from fugu.dataflows.publishing.entries import PipelineEntry
-from fugu.operators.guarantee import Guarantee
+from fugu.operators.guarantee import Guarantee, Notion
 
 
 def continued(entry: PipelineEntry, known: PipelineEntry | None) -> PipelineEntry:
@@ -24,10 +24,13 @@ def continued(entry: PipelineEntry, known: PipelineEntry | None) -> PipelineEntr
 def _same_figure(now: Guarantee, before: Iterable[Guarantee]) -> Guarantee | None:
     """Return the earlier promise about the same: one for every prior holds under a model, too."""
     known = {(one.notion, one.per, one.window): one for one in before}
-    found = known.get((now.notion, now.per, now.window))
-    if found is None and now.notion == "sip":
-        return known.get(("ldp", now.per, now.window))
-    return found
+    notions: tuple[Notion, ...] = ("sip", "ldp") if now.notion == "sip" else (now.notion,)
+    for notion in notions:
+        if found := known.get((notion, now.per, now.window)):
+            return found
+    if now.per != "stream":
+        return None
+    return next((one for one in known.values() if one.notion in notions), None)
 
 
 def _joined(now: Guarantee, before: Guarantee | None) -> Guarantee:

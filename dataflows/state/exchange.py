@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
 from shutil import rmtree
+from typing import Any
 
 import orjson
 
@@ -29,15 +30,20 @@ class Exchange:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def is_decided(self, command: str) -> bool:
+    def is_decided(self, command: str, about: str = "") -> bool:
         """Return whether the new directories count already that the command has written.
 
-        Raises `StartRefused` if another command was cut short.
+        Raises `StartRefused` if another command was cut short, or this one `about` something else.
         """
         begun = exchanging(self.root)
         if begun not in (None, command):
             raise StartRefused(
                 f"{self.root}: {begun} was cut short. Run it once more; it completes what it began."
+            )
+        if begun is not None and self._content().get("about", "") != about:
+            raise StartRefused(
+                f"{self.root}: {begun} was cut short with other files. Run it with the files that "
+                "it was begun with; it completes what it began."
             )
         return begun is not None
 
@@ -54,7 +60,9 @@ class Exchange:
         paths = [_following(self.root / name) for name in self._names()["new"]]
         return [StateDirectory(path) for path in paths if path.exists()]
 
-    def decide(self, old: Iterable[Path], new: Iterable[Path], command: str) -> None:
+    def decide(
+        self, old: Iterable[Path], new: Iterable[Path], command: str, about: str = ""
+    ) -> None:
         """Make the new directories count instead of the old ones; no other one is put in place.
 
         The `command` has to `finish`, as often as it is cut short.
@@ -65,7 +73,7 @@ class Exchange:
                 rmtree(following)
         for name in names["new"]:
             sync_folder(_following(self.root / name))
-        replace_durably(self._mark, orjson.dumps({**names, "command": command}))
+        replace_durably(self._mark, orjson.dumps({**names, "command": command, "about": about}))
 
     def finish(self) -> None:
         """Put every new directory in its place and every old one aside."""
@@ -83,8 +91,11 @@ class Exchange:
         sync_folder(self.root)
 
     def _names(self) -> dict[str, list[str]]:
-        names: dict[str, list[str]] = orjson.loads(self._mark.read_bytes())
+        names: dict[str, list[str]] = self._content()
         return names
+
+    def _content(self) -> Any:
+        return orjson.loads(self._mark.read_bytes())
 
     @property
     def _mark(self) -> Path:

@@ -30,6 +30,8 @@ class FormerLaw(BaseModel):
     sink_identity: str
     sink_begin: dict[str, int]
     sink_end: dict[str, int]
+    reading: str = ""
+    sink_key: str = ""
 
 
 class Fingerprint(BaseModel):

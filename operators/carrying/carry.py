@@ -113,7 +113,7 @@ def carry_between(was: Mechanism, becomes: Mechanism, places: Integers | None) -
         if type(before) is type(after) and same_symbols and _same_belief(before, after):
             return Carry(was, becomes, "kept", 1, places)
         if isinstance(before, _REPLAYED):
-            _refuse_replay(was, becomes)
+            refuse_replay(was, becomes)
             return Carry(was, becomes, "replayed", factor, places)
     raise ValueError(
         f"streams of {before.kind} cannot go on under {_named(before, after)}, because what "
@@ -150,7 +150,10 @@ def _refuse_budgets(was: Mechanism, becomes: Mechanism) -> None:
         )
 
 
-def _refuse_replay(was: Mechanism, becomes: Mechanism) -> None:
+def refuse_replay(was: Mechanism, becomes: Mechanism) -> None:
+    """Raise `ValueError` where releases of a law do not say what readers with a model know."""
+    if not isinstance(without_budget(was), _REPLAYED):
+        raise ValueError(f"what readers know after releases of {was.kind} cannot be computed")
     for mechanism in (was, becomes):
         inside = without_budget(mechanism)
         if isinstance(inside, ConditionalRandomizedResponse) and inside.gaps is not None:

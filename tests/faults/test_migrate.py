@@ -12,6 +12,7 @@ import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
 from fugu.dataflows.files.model_file import read_model
+from fugu.dataflows.publishing.entries import PipelineEntry
 from fugu.operators.carrying.replayed_belief import Span, replayed
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
@@ -161,6 +162,14 @@ def grr_pipeline(bootstrap: str, topics: TopicFactory, total: float) -> Document
     return document
 
 
+[PROMISE] = GeneralizedRandomizedResponse(len(ALPHABET), 1.0).guarantees()
+
+
+def publish(bootstrap: str, topic: str, key: bytes, value: bytes) -> None:
+    """Write one record to partition 0."""
+    produce(bootstrap, topic, [Placed(0, Record(key, value))])
+
+
 def fresh_releases(bootstrap: str, *sinks: str) -> Counter[bytes]:
     """How many releases of each key were drawn."""
     fresh = Counter[bytes]()
@@ -204,6 +213,11 @@ def test_another_name_and_sink_keep_budgets_and_no_copy_of_before_starts_again(
     document["sink"] = document["sink"] | {"topic": f"{before}.next", "create": True}
     new = write_pipeline(tmp_path, document)
     assert "fugu migrate OLD NEW" in refusal(new)
+    taken = PipelineEntry("zones", document["source"]["topic"], "", "", "", "", (PROMISE,), None)
+    ledger = document["ledger"]["topic"]
+    publish(bootstrap, ledger, taken.key(), taken.value())
+    assert "has an entry of another pipeline zones" in refused("migrate", old, new)
+    publish(bootstrap, ledger, taken.key(), b"null")
     fugu("migrate", old, new)
     run_over(bootstrap, document, new, TRUTHS[4:8])
     assert set(fresh_releases(bootstrap, before, document["sink"]["topic"]).values()) == {6}
@@ -229,6 +243,25 @@ def test_a_sink_that_was_created_anew_is_gone_on_with(
     fugu("migrate", pipeline, pipeline)
     run_over(bootstrap, document, pipeline, TRUTHS[4:8])
     assert set(fresh_releases(bootstrap, document["sink"]["topic"]).values()) == {2}
+
+
+def test_laws_that_differ_only_in_where_and_how_they_are_read_are_told_apart(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    """Two periods of grr, one with a window: the last hop alone would look sound."""
+    document = grr_pipeline(bootstrap, topics, 40.0)
+    document["budget"]["window"] = 3
+    first = write_pipeline(tmp_path, document).rename(tmp_path / "first.yaml")
+    run_over(bootstrap, document, first, TRUTHS[:4])
+    del document["budget"]["window"]
+    second = write_pipeline(tmp_path, document).rename(tmp_path / "second.yaml")
+    fugu("migrate", first, second)
+    document["operator"] |= {"kind": "crr", "model": "model.json"}
+    third = write_pipeline(tmp_path, document)
+    assert "in none of the files" in refused("migrate", second, third)
+    said = refused("migrate", second, third, "--earlier", first)
+    assert "positions without a release" in said
+    fugu("state", "show", second)
 
 
 def test_epsilon_then_model_then_alphabet_change_under_one_budget(

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.flows.carrying_over import carried_over
+from fugu.dataflows.pipeline.mechanisms import columns_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE
 
@@ -76,3 +77,24 @@ def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
 def test_what_can_go_on(before: str, after: str, form: str, tmp_path: Path) -> None:
     files = map(PipelineFile.read, written(tmp_path, before, after))
     assert carried_over(*files).carry.form == form
+
+
+@pytest.mark.parametrize(("remember", "kept"), [(2, [8, 9]), (5, [0, 0, 7, 8, 9])])
+def test_events_that_were_seen_stay_known_where_more_or_fewer_are_remembered(
+    remember: int, kept: list[int], tmp_path: Path
+) -> None:
+    """A record that is sent again would otherwise be released a second time."""
+    seen = GRR.replace("  value: zone\n", "  value: zone\n  dedupe: {field: id, remember: 3}\n")
+    after = seen.replace("remember: 3", f"remember: {remember}")
+    change = carried_over(*map(PipelineFile.read, written(tmp_path, seen, after)))
+    rows = columns_of(change.before.pipeline, change.was)(1)
+    rows["recent_events"][:] = [7, 8, 9]
+    assert change.rows(rows)["recent_events"].tolist() == [kept]
+
+
+def test_files_that_would_be_written_down_otherwise_have_another_digest(tmp_path: Path) -> None:
+    one, other = (
+        carried_over(*map(PipelineFile.read, written(tmp_path, GRR, after))).digest
+        for after in (GRR, GRR.replace("name: heart-zones", "name: zones"))
+    )
+    assert one != other

@@ -57,6 +57,7 @@ TABLE = {
     "publishing/registration.py _require_readable": LOOK,
     "flows/added_partitions.py added_partitions": LOOK,
     "flows/carrying_over.py CarriedOver.require_state_of": COMMAND,
+    "flows/changed_entry.py ChangedEntry._refuse_a_name_of_another": COMMAND,
     "flows/first_start.py require_keys_without_a_past": LOOK,
     "flows/first_start.py empty_topic_begin": LOOK,
     "flows/first_start.py refuse_entries": LOOK,

@@ -56,3 +56,10 @@ def test_a_total_over_a_life_goes_on() -> None:
 
 def test_a_first_entry_is_as_it_is() -> None:
     assert continued(entry("new", SIP, LDP), None) == entry("new", SIP, LDP)
+
+
+def test_a_new_total_over_a_life_keeps_the_deltas_of_single_releases() -> None:
+    earlier = replace(LDP, delta_per_release=1e-9)
+    total = replace(LDP, per="stream", epsilon=9.0)
+    [after] = continued(entry("new", total), entry("old", earlier)).guarantees
+    assert (after.epsilon, after.delta_per_release) == (9.0, 1e-9)

@@ -101,3 +101,14 @@ def test_what_an_earlier_attempt_left_beside_is_never_put_in_place(tmp_path: Pat
     one.finish()
     assert not (tmp_path / "shard-0002").exists()
     assert not list(tmp_path.glob("*.next"))
+
+
+def test_an_exchange_is_completed_with_what_it_was_about(tmp_path: Path) -> None:
+    """With other files, the ledger would hold the promise of a state that is not there."""
+    [old] = begun(tmp_path, ["shard-0000"], 4)
+    one = Exchange(tmp_path)
+    one.new(old).create(FINGERPRINT)
+    one.decide([old], [old], COMMAND, "these files")
+    assert one.is_decided(COMMAND, "these files")
+    with pytest.raises(StartRefused, match="with other files"):
+        one.is_decided(COMMAND, "others")
