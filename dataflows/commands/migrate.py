@@ -16,7 +16,7 @@ from fugu.dataflows.commands.arguments import PipelineArgument, read_pipeline
 from fugu.dataflows.commands.released_before import released_before
 from fugu.dataflows.flows.carrying_over import CarriedOver, carried_over
 from fugu.dataflows.flows.changed_entry import ChangedEntry
-from fugu.dataflows.flows.found_partitioner import as_begun
+from fugu.dataflows.flows.found_partitioner import as_begun, replacing_partitioner
 from fugu.dataflows.flows.key_layout import stored_layout, wanted_layout
 from fugu.dataflows.flows.rewriting import Rewriting, extended_topics
 from fugu.dataflows.flows.state_directories import root_directory
@@ -25,7 +25,6 @@ from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.state.exchange import Exchange
 from fugu.dataflows.state.row_table import RowTable
 
@@ -62,13 +61,14 @@ def migrate(
     root, console = root_directory(before), Console()
     exchange = Exchange(root.path)
     client = client_of(after.connection(), after.pipeline.source.generation)
+    entry = ChangedEntry(client, change)
     with alone_in(root):
         if not exchange.is_decided(_COMMAND, change.digest):
             with stopped_state(root.path) as state:
                 change.require_state_of(state.first)
                 files = list(map(read_pipeline, earlier or []))
-                _write(exchange, client, change, state, files, gaps)
-        ChangedEntry(client, before, after).write()
+                _write(exchange, entry, state, files, gaps)
+        entry.write()
         exchange.finish()
     console.print(
         f"{after.pipeline.name} goes on under {after.path} where it stopped under {before.path}. "
@@ -80,28 +80,28 @@ def migrate(
 
 def _write(
     exchange: Exchange,
-    client: Client,
-    change: CarriedOver,
+    entry: ChangedEntry,
     state: StoppedState,
     earlier: list[PipelineFile],
     gaps: set[int],
 ) -> None:
+    client, change = entry.client, entry.change
     before, after = change.before, change.after
     topics = extended_topics(client, after.pipeline)
-    ChangedEntry(client, before, after).require_room()
+    entry.require_room()
+    ledger = entry.ledger
     tables = _carried(client, change, state, earlier)
     following = Rewriting(
         after,
         change.becomes,
         client,
         topics,
-        find_ledger(client, after.pipeline),
+        ledger,
         state,
         stored_layout(before, state.first),
         wanted_layout(after.pipeline, topics.source),
         gaps,
     )
-    ledger = following.ledger
     following.write(
         exchange,
         tables,
@@ -165,12 +165,10 @@ def _partitions(names: list[str], file: PipelineFile) -> set[int]:
 
 def _with_partitioner_of(before: PipelineFile, after: PipelineFile) -> PipelineFile:
     """Return the new file with the partitioner of before, where it says `auto`."""
-    source = after.pipeline.source
-    if source.partitioner != "auto":
-        return after
     found = before.pipeline.source.partitioner
-    same = source.model_copy(update={"partitioner": found})
-    return after.replacing(after.pipeline.model_copy(update={"source": same}))
+    if after.pipeline.source.partitioner != "auto" or found == "auto":
+        return after
+    return replacing_partitioner(after, found)
 
 
 def _in_words(change: CarriedOver) -> str:

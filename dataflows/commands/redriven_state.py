@@ -15,19 +15,20 @@ from pathlib import Path
 import numpy as np
 
 from fugu.dataflows.base.batches import Outgoing
-from fugu.dataflows.base.errors import ConfigurationError, StartRefused
+from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.flows.first_start import own_begin
 from fugu.dataflows.flows.former_laws import former_until, former_with
 from fugu.dataflows.flows.preparation import prepared
 from fugu.dataflows.flows.redriven_sinks import RedrivenSinks
 from fugu.dataflows.flows.redriving import Choice, Offsets, Redriving, chosen_records
 from fugu.dataflows.flows.state_directories import shard_directories
-from fugu.dataflows.flows.stopped_state import newest_tables, require_graceful_stop
+from fugu.dataflows.flows.stopped_state import every_stop, newest_tables
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.topics import ends_of
 from fugu.dataflows.publishing.control_topic import find_control
 from fugu.dataflows.publishing.lease import Leases, unit_of
 from fugu.dataflows.publishing.ledger_topic import find_ledger
@@ -35,9 +36,8 @@ from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.durable_file import sync_folder
 from fugu.dataflows.state.exchange import Exchange
 from fugu.dataflows.state.fingerprint import Fingerprint
-from fugu.dataflows.state.lease_file import LeaseFile
+from fugu.dataflows.state.next_directory import write_directory
 from fugu.dataflows.state.redrive import FOLDER, Begins, Driven, Tally, due_file
-from fugu.dataflows.state.row_log import RowLog
 from fugu.dataflows.state.row_table import RowTable
 
 COMMAND = "fugu redrive"
@@ -94,15 +94,8 @@ def _stopped(file: PipelineFile) -> Iterator[_Stopped]:
             )
     plans = [plan for plan in prepared(file, None, StopFlag()) if isinstance(plan, StreamsPlan)]
     try:
-        stopped_at: dict[str, int] = {}
-        for plan in plans:
-            stopped_at |= require_graceful_stop(plan.directory)
-        if stopped_at.keys() != set(map(str, range(plans[0].fingerprint.partitions))):
-            raise StartRefused(
-                f"{file.path}: the last stop does not say where every partition stood. Start the "
-                "pipeline, let it catch up, stop it with SIGTERM or Ctrl-C, and try again."
-            )
-        yield _Stopped(plans, stopped_at)
+        own = [plan.directory for plan in plans]
+        yield _Stopped(plans, every_stop(file.path, own, plans[0].fingerprint.partitions))
     finally:
         for plan in plans:
             plan.directory.unlock()
@@ -122,15 +115,10 @@ def _tables(file: PipelineFile, plans: list[StreamsPlan]) -> dict[int, RowTable]
 def _begins(plan: StreamsPlan) -> Begins:
     """Return where topics end now, behind which the records of this command will stand."""
     partitions = list(range(plan.fingerprint.partitions))
-    begins: Begins = {"sink": _ends(plan.client, plan.fingerprint.sink_topic, partitions)}
+    begins: Begins = {"sink": ends_of(plan.client, plan.fingerprint.sink_topic, partitions)}
     if plan.fingerprint.ledger_topic:
         begins["ledger"] = _ledger_ends(plan.client, plan.fingerprint, partitions)
     return begins
-
-
-def _ends(client: Client, topic: str, partitions: list[int]) -> dict[str, int]:
-    with closing(client.reader(topic)) as reader:
-        return {str(p): bound.end for p, bound in reader.bounds(partitions).items()}
 
 
 def _ledger_ends(client: Client, stored: Fingerprint, partitions: list[int]) -> dict[str, int]:
@@ -152,10 +140,8 @@ def _write(exchange: Exchange, stopped: _Stopped, tables: Mapping[int, RowTable]
     former = former_with(stopped.plans[0].client, fingerprints)
     for plan in stopped.plans:
         stored, own = plan.fingerprint, plan.fingerprint.own_partitions
-        new = exchange.new(plan.directory.path)
-        LeaseFile.read(plan.directory.path).write(new.path)
         begin = {str(partition): stopped.stopped_at[str(partition)] for partition in own}
-        dead_letters = _ends(plan.client, stored.dead_letters_topic, own)
+        dead_letters = ends_of(plan.client, stored.dead_letters_topic, own)
         changed = {
             "source_begin": begin,
             "dead_letters_begin": dead_letters,
@@ -164,9 +150,8 @@ def _write(exchange: Exchange, stopped: _Stopped, tables: Mapping[int, RowTable]
             "format": 2,
             "former": former,
         }
-        new.create(stored.model_copy(update=changed))
-        for partition in own:
-            RowLog(new.rows, partition, plan.stage.start, plan.stage.ends).found(tables[partition])
+        fingerprint, stage = stored.model_copy(update=changed), plan.stage
+        write_directory(exchange, plan.directory, fingerprint, tables, (stage.start, stage.ends))
 
 
 def complete(file: PipelineFile, exchange: Exchange) -> None:
@@ -185,7 +170,7 @@ def complete(file: PipelineFile, exchange: Exchange) -> None:
             own = stored.own_partitions
             changed = {
                 "former": former,
-                "sink_begin": _ends(client, stored.sink_topic, own),
+                "sink_begin": ends_of(client, stored.sink_topic, own),
                 "ledger_begin": _ledger_ends(client, stored, own),
             }
             waiting[name].replace(stored.model_copy(update=changed))

@@ -88,7 +88,7 @@ def released_before(
     earlier: Sequence[PipelineFile],
 ) -> ReleasedBefore:
     """Read all sanitized topics of a state; `earlier` are files of the laws before the last."""
-    files = [carried.before, *earlier]
+    known = [(file, configure(file).mechanism) for file in [carried.before, *earlier]]
     laws = [*state.first.former, present_law(state.fingerprints)]
     if any(laws[0].sink_begin.values()):
         raise StartRefused(
@@ -98,32 +98,34 @@ def released_before(
         )
     periods = []
     for law in laws:
-        file = next((file for file in files if _released(file, law)), None)
-        if file is None:
+        found = next((one for one in known if _released(*one, law)), None)
+        if found is None:
             raise ConfigurationError(
                 f"the state was released with {law.operator}, version {law.version}, into topic "
                 f"{law.sink_topic} before, under parameters that are in none of the files. Add the "
                 "file of that time: --earlier FILE"
             )
-        _refuse_what_cannot_be_replayed(file, carried)
-        periods.append(_period(console, client, file, law))
+        _refuse_what_cannot_be_replayed(*found, carried)
+        periods.append(_period(console, client, *found, law))
     return ReleasedBefore(periods, carried)
 
 
-def _released(file: PipelineFile, law: FormerLaw) -> bool:
+def _released(file: PipelineFile, mechanism: Mechanism, law: FormerLaw) -> bool:
     """Return whether a file is the one of a law: it reads records and names streams as then."""
     sink = file.pipeline.sink
     return (
-        configure(file).mechanism.law_digest().hex() == law.law
+        mechanism.law_digest().hex() == law.law
         and (sink.topic, sink.key) == (law.sink_topic, law.sink_key)
         and partitioner_of_reading(file, law.reading) is not None
     )
 
 
-def _refuse_what_cannot_be_replayed(file: PipelineFile, carried: CarriedOver) -> None:
+def _refuse_what_cannot_be_replayed(
+    file: PipelineFile, mechanism: Mechanism, carried: CarriedOver
+) -> None:
     """Check every law so far: a later one does not make up for what an earlier one left out."""
     try:
-        refuse_replay(configure(file).mechanism, carried.becomes)
+        refuse_replay(mechanism, carried.becomes)
     except ValueError as error:
         raise ConfigurationError(f"{file.path}: {error}") from None
     if file.pipeline.source.fields != carried.after.pipeline.source.fields:
@@ -132,7 +134,9 @@ def _refuse_what_cannot_be_replayed(file: PipelineFile, carried: CarriedOver) ->
         )
 
 
-def _period(console: Console, client: Client, file: PipelineFile, law: FormerLaw) -> _Period:
+def _period(
+    console: Console, client: Client, file: PipelineFile, mechanism: Mechanism, law: FormerLaw
+) -> _Period:
     if file.pipeline.sink.key == "none":
         raise ConfigurationError("sink.key: releases without keys cannot be told apart")
     topic = client.topic(law.sink_topic)
@@ -150,7 +154,7 @@ def _period(console: Console, client: Client, file: PipelineFile, law: FormerLaw
         partition: Bounds(max(bound.start, law.sink_begin[str(partition)]), bound.end)
         for partition, bound in between.items()
     }
-    mechanism, streams = configure(file).mechanism, Streams()
+    streams = Streams()
     for _, found in published_symbols(console, client, file, mechanism, begun):
         for key, symbols in found.items():
             streams.setdefault(key, type(symbols)(symbols.typecode)).extend(symbols)

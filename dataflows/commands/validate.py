@@ -10,7 +10,6 @@ from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
 from fugu.dataflows.commands.output import folding_table, print_json
 from fugu.dataflows.flows.found_partitioner import as_begun, sampled_keys
 from fugu.dataflows.flows.preparation import looked_at
-from fugu.dataflows.flows.state_directories import shard_directories
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.connection import Connection
@@ -29,7 +28,6 @@ from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.pipeline.topics import outputs, policies_problem, source_problems
 from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.publishing.ledger_topic import ledger_problem
-from fugu.dataflows.state.looking_directory import LookingDirectory
 
 _SMALL_RECORD_BYTES = 4096
 _COLUMNS = ("check", "result", "detail")
@@ -158,9 +156,8 @@ def _check_start(file: PipelineFile, checks: Checks) -> None:
         if not said.issuperset(str(error).splitlines()):
             checks.failed("start", str(error))
         return
-    directories = shard_directories(file, LookingDirectory)
-    begun = sum(not directory.is_empty for directory in directories)
-    running = any(isinstance(one, LookingDirectory) and one.is_in_use for one in directories)
+    begun = any(not plan.directory.is_empty for plan in plans)
+    running = any(plan.directory.is_in_use for plan in plans)
     state = "goes on with its state" if begun else "begins without a state"
     checks.passed("start", f"{state}, {plans[0].client.name}{', runs now' * running}")
 

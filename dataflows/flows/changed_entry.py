@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.flows.carrying_over import CarriedOver
 from fugu.dataflows.flows.pipeline_entry import pipeline_entry
 from fugu.dataflows.flows.state_directories import shard_directories
 from fugu.dataflows.kafka.client import Client, Topic
-from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.source_budget import check
 from fugu.dataflows.publishing.continued import continued
@@ -26,37 +26,37 @@ from fugu.dataflows.publishing.ledger_topic import (
     write_entry,
 )
 from fugu.dataflows.publishing.registration import promises_of
+from fugu.operators.mechanism import Mechanism
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class ChangedEntry:
-    """Hold a pipeline file before and after a migration, and the Kafka of both."""
+    """Hold a pipeline before and after a migration, and the Kafka of both."""
 
     client: Client
-    before: PipelineFile
-    after: PipelineFile
+    change: CarriedOver
 
     def require_room(self) -> None:
         """Raise `StartRefused` if both laws together exceed a declared `source.budget`, or if the
         new name is that of another pipeline."""
-        if self._ledger is not None:
-            self._refuse_a_name_of_another(self._ledger)
-            self._composed(self._ledger)
+        if self.ledger is not None:
+            self._refuse_a_name_of_another(self.ledger)
+            self._composed(self.ledger)
 
     def write(self) -> None:
         """Enter what both laws promise, and let no copy of the state of before start again."""
-        if self._ledger is not None:
-            entry = self._composed(self._ledger)
-            write_entry(self.client, self._ledger, entry)
+        if self.ledger is not None:
+            entry = self._composed(self.ledger)
+            write_entry(self.client, self.ledger, entry)
             if self._was.key() != entry.key():
-                withdraw_entry(self.client, self._ledger, self._was)
+                withdraw_entry(self.client, self.ledger, self._was)
         self._retire()
 
     def _refuse_a_name_of_another(self, ledger: Topic) -> None:
         """Refuse to take the place of an entry whose promise counts."""
-        name, topic = self.after.pipeline.name, self._was.source
+        name, topic = self.change.after.pipeline.name, self._was.source
         if name == self._was.pipeline:
             return
         content = read_ledger(self.client, ledger)
@@ -69,22 +69,26 @@ class ChangedEntry:
             )
 
     @cached_property
-    def _ledger(self) -> Topic | None:
-        return find_ledger(self.client, self.after.pipeline)
+    def ledger(self) -> Topic | None:
+        """Return the ledger of from now on; None without one."""
+        return find_ledger(self.client, self.change.after.pipeline)
 
     @cached_property
     def _was(self) -> PipelineEntry:
-        return self._entry(self.before)
+        return self._entry(self.change.before, self.change.was)
 
-    def _entry(self, file: PipelineFile) -> PipelineEntry:
+    def _entry_of_now(self) -> PipelineEntry:
+        return self._entry(self.change.after, self.change.becomes)
+
+    def _entry(self, file: PipelineFile, mechanism: Mechanism) -> PipelineEntry:
         pipeline = file.pipeline
         source, sink = map(self.client.topic, (pipeline.source.topic, pipeline.sink.topic))
         assert source is not None
-        return pipeline_entry(pipeline, source, sink, configure(file).mechanism)
+        return pipeline_entry(pipeline, source, sink, mechanism)
 
     def _composed(self, ledger: Topic) -> PipelineEntry:
         """Return the entry of now, with what was promised before."""
-        entry = self._entry(self.after)
+        entry = self._entry_of_now()
         same = (entry.source, entry.source_identity)
         entries = [
             found
@@ -104,13 +108,13 @@ class ChangedEntry:
 
         A copy of it that was made before would otherwise find its last claim still valid.
         """
-        was, now = self._was, self._entry(self.after)
+        was, now = self._was, self._entry_of_now()
         if (was.pipeline, was.sink_identity) == (now.pipeline, now.sink_identity):
             return
-        former = self.before.pipeline
+        former = self.change.before.pipeline
         control = find_control(self.client, former, find_ledger(self.client, former))
         if control is None or not was.sink_identity:
             return
-        units = [unit_of(one, was.sink_identity) for one in shard_directories(self.before)]
+        units = [unit_of(one, was.sink_identity) for one in shard_directories(self.change.before)]
         with closing(Leases(self.client, control, was.pipeline)) as leases:
             leases.retire(units)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fugu.dataflows.kafka.client import Client
-from fugu.dataflows.pipeline.topics import bounds_of
+from fugu.dataflows.pipeline.topics import ends_of
 from fugu.dataflows.state.fingerprint import Fingerprint, FormerLaw
 
 
@@ -39,5 +39,5 @@ def _ended(client: Client, law: FormerLaw) -> FormerLaw:
     topic = client.topic(law.sink_topic)
     if topic is None or topic.identity != law.sink_identity:
         return law
-    ends = bounds_of(client, topic, sorted(map(int, law.sink_begin)))
-    return law.model_copy(update={"sink_end": {str(p): bound.end for p, bound in ends.items()}})
+    ends = ends_of(client, topic.name, sorted(map(int, law.sink_begin)))
+    return law.model_copy(update={"sink_end": ends})

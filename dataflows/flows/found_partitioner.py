@@ -18,7 +18,6 @@ from fugu.dataflows.kafka.partitioner import Hash, Partitioner, partitions_of
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.topics import bounds_of
-from fugu.dataflows.state.fingerprint import Fingerprint
 
 _LOOKED_AT = 500
 """Count the newest records of each partition whose keys are compared."""
@@ -91,9 +90,9 @@ def with_partitioner(
     if known.pipeline.source.partitioner != "auto":
         return known, None
     if source is None:
-        return _replacing(file, "murmur2"), None
+        return replacing_partitioner(file, "murmur2"), None
     found, why = sampled_keys(client, source).choice
-    return _replacing(file, found), f"{found}: {why}"
+    return replacing_partitioner(file, found), f"{found}: {why}"
 
 
 def as_begun(file: PipelineFile) -> PipelineFile:
@@ -101,25 +100,24 @@ def as_begun(file: PipelineFile) -> PipelineFile:
     if file.pipeline.source.partitioner != "auto":
         return file
     begun = stored_fingerprint(file)
-    found = None if begun is None else stored_partitioner(file, begun)
-    return file if found is None else _replacing(file, found)
-
-
-def stored_partitioner(file: PipelineFile, stored: Fingerprint) -> Partitioner | None:
-    """Return the partitioner that a state was begun with; None if it reads records otherwise."""
-    return partitioner_of_reading(file, stored.reading)
+    found = None if begun is None else partitioner_of_reading(file, begun.reading)
+    return file if found is None else replacing_partitioner(file, found)
 
 
 def partitioner_of_reading(file: PipelineFile, reading: str) -> Partitioner | None:
-    """Return the partitioner with which a file has a digest of reading; None if it has none."""
+    """Return the partitioner with which a file has the digest of reading of a state.
+
+    None: it reads records in another way.
+    """
     for partitioner in get_args(Partitioner):
-        if reading == reading_digest(_replacing(file, partitioner).pipeline):
+        if reading == reading_digest(replacing_partitioner(file, partitioner).pipeline):
             found: Partitioner = partitioner
             return found
     return None
 
 
-def _replacing(file: PipelineFile, partitioner: Partitioner) -> PipelineFile:
+def replacing_partitioner(file: PipelineFile, partitioner: Partitioner) -> PipelineFile:
+    """Return the file with this partitioner."""
     source = file.pipeline.source.model_copy(update={"partitioner": partitioner})
     return file.replacing(file.pipeline.model_copy(update={"source": source}))
 

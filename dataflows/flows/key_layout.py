@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
-from fugu.dataflows.flows.found_partitioner import stored_partitioner
+from fugu.dataflows.flows.found_partitioner import partitioner_of_reading
 from fugu.dataflows.kafka.client import Topic
 from fugu.dataflows.kafka.partitioner import Partitioner, partitions_of
 from fugu.dataflows.pipeline.config import Pipeline
@@ -33,7 +33,7 @@ class KeyLayout:
 
 def stored_layout(file: PipelineFile, stored: Fingerprint) -> KeyLayout:
     """Return the layout of a state; `StartRefused` if it reads records in another way, too."""
-    partitioner = stored_partitioner(file, stored)
+    partitioner = partitioner_of_reading(file, stored.reading)
     if partitioner is not None:
         return KeyLayout(stored.partitions, stored.shards, partitioner)
     raise StartRefused(

@@ -154,15 +154,14 @@ class Plan(ABC):
                 require_whole(self.directory.rows, pointer)
 
     def _require_recognisable(self, output: Output, resumes: Resuming) -> None:
+        begins, shared = offsets_of(output.begin), output.shared
+        places = {source: source % shared.partitions if shared else source for source in begins}
         with closing(self.client.reader(output.topic)) as reader:
-            for source, begin in offsets_of(output.begin).items():
-                partition = source % output.shared.partitions if output.shared else source
-                offset = resumes.offsets.get(
-                    (f"{self._flow}.{output.sink_step}", part_name(source))
-                )
-                bounds = reader.bounds([partition])[partition]
-                start = begin if offset is None else offset
-                require_sink_offset(output.topic, partition, start, bounds)
+            bounds = reader.bounds(sorted(set(places.values())))
+        for source, place in places.items():
+            offset = resumes.offsets.get((f"{self._flow}.{output.sink_step}", part_name(source)))
+            start = begins[source] if offset is None else offset
+            require_sink_offset(output.topic, place, start, bounds[place])
 
     @property
     def _flow(self) -> str:

@@ -16,6 +16,7 @@ from fugu.dataflows.flows.first_start import (
 )
 from fugu.dataflows.flows.former_stages import former_rows
 from fugu.dataflows.flows.found_partitioner import with_partitioner
+from fugu.dataflows.flows.given import Given
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.pipeline_entry import pipeline_entry
 from fugu.dataflows.flows.plan import Plan
@@ -38,22 +39,15 @@ from fugu.dataflows.flows.state_directories import (
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.flows.summing import SummingPlan
 from fugu.dataflows.kafka.client import Topic
-from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.looking_client import LookingClient
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.kinds import AggregateOperator
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
-from fugu.dataflows.pipeline.mechanisms import (
-    configure,
-    refuse_what_pays_nothing,
-    remarks_of,
-    state_megabytes,
-)
+from fugu.dataflows.pipeline.mechanisms import remarks_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.policy_changes import signatures_of
 from fugu.dataflows.pipeline.policy_topic import loss_remarks
-from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.pipeline.topics import (
     Topics,
     bounds_of,
@@ -97,10 +91,16 @@ def prepared(
     requested, and, if they are `finishing`, let out or discard what streams hold back. The merge of
     an aggregate, and changes of policies, run where shard 0 does.
     """
-    preparation = Preparation(file, stop, finishing)
-    plans = preparation.plans(shards)
-    preparation.claim(plans)
-    return plans
+    return _prepared(Given.by(file), shards, stop, finishing)
+
+
+def prepared_after_a_look(
+    file: PipelineFile, shards: list[int] | None, stop: StopFlag, *, finishing: End | None = None
+) -> list[Plan]:
+    """Return what `prepared` does, but look first, so that a refused start creates nothing."""
+    given = Given.by(file)
+    _looked_at(given, shards, finishing)
+    return _prepared(given, shards, stop, finishing)
 
 
 def looked_at(
@@ -110,8 +110,21 @@ def looked_at(
 
     Nothing is created, written or said.
     """
+    return _looked_at(Given.by(file), shards, finishing)
+
+
+def _prepared(
+    given: Given, shards: list[int] | None, stop: StopFlag, finishing: End | None
+) -> list[Plan]:
+    preparation = Preparation(given, stop, finishing)
+    plans = preparation.plans(shards)
+    preparation.claim(plans)
+    return plans
+
+
+def _looked_at(given: Given, shards: list[int] | None, finishing: End | None) -> list[Plan]:
     with silent():
-        preparation = Preparation(file, StopFlag(), finishing, looking=True)
+        preparation = Preparation(given, StopFlag(), finishing, looking=True)
         plans = preparation.plans(shards)
         preparation.require_claims(plans)
         for plan in plans:
@@ -120,23 +133,19 @@ def looked_at(
 
 
 class Preparation:
-    """Hold a pipeline file, what it configures, and the Kafka and the secrets that it names."""
+    """Plan the dataflows of what is given."""
 
     def __init__(
-        self, file: PipelineFile, stop: StopFlag, finishing: End | None, *, looking: bool = False
+        self, given: Given, stop: StopFlag, finishing: End | None, *, looking: bool = False
     ) -> None:
+        file, keys = given.file, given.keys
         self.file, self.stop, self.finishing = file, stop, finishing
         self.directory_class = LookingDirectory if looking else StateDirectory
-        self.pipeline, keys = file.pipeline, read_keys(file)
-        self.pseudonyms = keys.pseudonyms
-        configured = configure(file)
-        self.mechanism, self.codec = configured.mechanism, configured.codec
-        refuse_what_pays_nothing(self.mechanism)
-        state_megabytes(self.pipeline, self.mechanism)
+        self.pipeline, self.pseudonyms = file.pipeline, keys.pseudonyms
+        self.mechanism, self.codec = given.configured.mechanism, given.configured.codec
         for remark in remarks_of(file, self.mechanism):
             log.warning("%s", remark)
-        client = client_of(file.connection(), self.pipeline.source.generation)
-        self.client = LookingClient(client) if looking else client
+        self.client = LookingClient(given.client) if looking else given.client
         source = self.client.topic(self.pipeline.source.topic)
         self._settle_partitioner(source)
         self.begun = partitions_begun(self.file)

@@ -27,10 +27,9 @@ from fugu.dataflows.pipeline.topics import Topics, bounds_of, find_topics
 from fugu.dataflows.stages.epoch_end import holding
 from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.exchange import Exchange
-from fugu.dataflows.state.fingerprint import Fingerprint
-from fugu.dataflows.state.lease_file import LeaseFile
+from fugu.dataflows.state.fingerprint import Fingerprint, FormerLaw
 from fugu.dataflows.state.moved_rows import moved_rows
-from fugu.dataflows.state.row_log import RowLog
+from fugu.dataflows.state.next_directory import Columns, write_directory
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
@@ -70,18 +69,18 @@ class Rewriting:
         self._require_nothing_held(tables)
         after, moved = self._placed(tables)
         begin, directories = self._begin(), shard_directories(self.file)
-        start, ends = columns_of(self.file.pipeline, self.mechanism), exhaustible(self.mechanism)
+        former = former_with(self.client, self.state.fingerprints)
         for shard, directory in enumerate(directories):
-            new = exchange.new(directory.path)
-            fingerprint = self._fingerprint(shard, begin).model_copy(update=changed)
-            LeaseFile.read(directory.path).write(new.path)
-            new.create(fingerprint)
-            for partition in fingerprint.own_partitions:
-                RowLog(new.rows, partition, start, ends).found(after[partition])
+            fingerprint = self._fingerprint(shard, begin, former).model_copy(update=changed)
+            write_directory(exchange, directory, fingerprint, after, self._columns)
         root = root_directory(self.file).path
         old = sorted(root.glob("shard-[0-9][0-9][0-9][0-9]"))
         exchange.decide(old, [directory.path for directory in directories], command, about)
         return moved
+
+    @property
+    def _columns(self) -> Columns:
+        return columns_of(self.file.pipeline, self.mechanism), exhaustible(self.mechanism)
 
     def _require_nothing_held(self, tables: Mapping[int, RowTable]) -> None:
         """Refuse rows that hold values back: `--finish` would not find them in a state that has
@@ -114,8 +113,7 @@ class Rewriting:
         return count
 
     def _placed(self, tables: Mapping[int, RowTable]) -> tuple[Mapping[int, RowTable], int]:
-        start, ends = columns_of(self.file.pipeline, self.mechanism), exhaustible(self.mechanism)
-        empty = partial(RowTable, start, ends)
+        empty = partial(RowTable, *self._columns)
         same = self.layout.partitions, self.layout.partitioner
         if same == (self.before.partitions, self.before.partitioner):
             own = range(self.layout.partitions)
@@ -169,7 +167,9 @@ class Rewriting:
             )
         return {str(partition): bound.start for partition, bound in bounds.items()}
 
-    def _fingerprint(self, shard: int, begin: dict[str, dict[str, int]]) -> Fingerprint:
+    def _fingerprint(
+        self, shard: int, begin: dict[str, dict[str, int]], former: list[FormerLaw]
+    ) -> Fingerprint:
         """Return the fingerprint of a shard, which is as before but for the layout."""
         first, topics = self.state.first, self.topics
         rotated_at = zip(*(one.rotated_at for one in self.state.fingerprints), strict=True)
@@ -188,7 +188,7 @@ class Rewriting:
                     for epoch in rotated_at
                 ],
                 "upgraded_at": {},
-                "former": former_with(self.client, self.state.fingerprints),
+                "former": former,
             }
         )
         own = set(map(str, changed.own_partitions))

@@ -1,6 +1,6 @@
 """Own the whole state of a pipeline over streams that stopped gracefully, to write it anew."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,17 +68,25 @@ def stopped_state(root: Path) -> Iterator[StoppedState]:
                 f"the state in {root} is not whole: a shard has not run yet, or is missing. Start "
                 "the pipeline with all shards and stop it, or restore the state directory"
             )
-        stopped_at = {
-            partition: offset
-            for directory in directories
-            for partition, offset in require_graceful_stop(directory).items()
-        }
-        if stopped_at.keys() != set(map(str, range(fingerprints[0].partitions))):
-            raise StartRefused(
-                f"{root}: the last stop does not say where every partition stood. Start the "
-                "pipeline, let it catch up, stop it with SIGTERM or Ctrl-C, and try again."
-            )
+        stopped_at = every_stop(root, directories, fingerprints[0].partitions)
         yield StoppedState(directories, fingerprints, stopped_at)
+
+
+def every_stop(
+    path: Path, directories: Iterable[StateDirectory], partitions: int
+) -> dict[str, int]:
+    """Return where each partition of all shards stopped; `StartRefused` unless it is known."""
+    stopped_at = {
+        partition: offset
+        for directory in directories
+        for partition, offset in require_graceful_stop(directory).items()
+    }
+    if stopped_at.keys() != set(map(str, range(partitions))):
+        raise StartRefused(
+            f"{path}: the last stop does not say where every partition stood. Start the "
+            "pipeline, let it catch up, stop it with SIGTERM or Ctrl-C, and try again."
+        )
+    return stopped_at
 
 
 def require_graceful_stop(directory: StateDirectory) -> dict[str, int]:

@@ -198,3 +198,9 @@ def bounds_of(client: Client, topic: Topic, partitions: list[int]) -> dict[int, 
     """Return where partitions of a topic start and end now."""
     with closing(client.reader(topic.name)) as reader:
         return reader.bounds(partitions)
+
+
+def ends_of(client: Client, topic: str, partitions: list[int]) -> dict[str, int]:
+    """Return where partitions of a topic end now, as a fingerprint holds offsets."""
+    with closing(client.reader(topic)) as reader:
+        return {str(p): bound.end for p, bound in reader.bounds(partitions).items()}

@@ -27,7 +27,7 @@ from bytewax.run import cli_main
 from fugu.dataflows.base.errors import ConfigurationError, FuguError, ShutOut, unexpected
 from fugu.dataflows.base.native_stderr import native_stderr_hidden
 from fugu.dataflows.flows.plan import Plan, Shard, require_held_now
-from fugu.dataflows.flows.preparation import looked_at, prepared
+from fugu.dataflows.flows.preparation import prepared, prepared_after_a_look
 from fugu.dataflows.flows.sections import aggregate_of, end_of
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.monitor import Monitor
@@ -77,8 +77,7 @@ def _run(
     finishing: End | None,
 ) -> None:
     stop = starting.stop
-    looked_at(file, shards, finishing=finishing)
-    plans = monitor.observe(prepared(file, shards, stop, finishing=finishing))
+    plans = monitor.observe(prepared_after_a_look(file, shards, stop, finishing=finishing))
     pipeline = file.pipeline
     log.info(
         "pipeline %s: %s -> %s, %d partitions in %d shards, of which %d here, %s, state every %g s",

@@ -53,6 +53,21 @@ class StateDirectory:
         """Return whether no state was ever begun in it."""
         return not (self.path / _FILE).exists()
 
+    @property
+    def is_in_use(self) -> bool:
+        """Return whether a process owns the directory now."""
+        try:
+            descriptor = os.open(self.path / "lock", os.O_RDONLY)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
+
     def lock(self) -> None:
         """Become the only owner until `unlock` or the end of the process."""
         self.refuse_while_exchanged()

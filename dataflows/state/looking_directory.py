@@ -1,8 +1,5 @@
 """Look at a state directory as a start does, and change nothing."""
 
-import fcntl
-import os
-
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
 
@@ -17,18 +14,3 @@ class LookingDirectory(StateDirectory):
     def create(self, fingerprint: Fingerprint) -> None:
         """Begin no state."""
         return
-
-    @property
-    def is_in_use(self) -> bool:
-        """Return whether a process owns the directory now."""
-        try:
-            descriptor = os.open(self.path / "lock", os.O_RDONLY)
-        except OSError:
-            return False
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(descriptor)
-        return False

@@ -32,7 +32,7 @@ _CONSTANTS = [
 _FOLDERS = [_HERE, _DATAFLOWS / "kafka" / "native", _DATAFLOWS / "records" / "scanned"]
 """Where every file is about compiled code; elsewhere, those that are named so."""
 _OF_OTHERS = 0o077
-"""What a folder lets others do, if anything."""
+"""Mask the bits of a mode that let others do something with a folder."""
 
 
 def folders() -> tuple[Path, ...]:

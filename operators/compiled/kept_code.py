@@ -37,7 +37,7 @@ def _in_folder(folder: Path, function: Any) -> Any:
 
 
 class KeptCode:
-    """What a compiled function asks for its code, and gives it to.
+    """Give a compiled function its code, and keep what it has compiled.
 
     What a folder cannot give is compiled again: its disk may be full, or its files damaged.
     """

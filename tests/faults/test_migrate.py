@@ -85,10 +85,16 @@ def test_a_pooled_model_continues_the_budgets_and_what_readers_know(
 
 
 def run_over(
-    bootstrap: str, document: Document, pipeline: Path, truths: Any, *, kill: bool = False
+    bootstrap: str,
+    document: Document,
+    pipeline: Path,
+    truths: Any,
+    *,
+    releases: int | None = None,
+    kill: bool = False,
 ) -> None:
-    """Feed, publish everything, and stop; killed on the way if told so."""
-    sink = document["sink"]["topic"]
+    """Feed, publish one release of each record or so many, and stop; killed if told so."""
+    sink, most = document["sink"]["topic"], truths.size if releases is None else releases
     with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer:
         there = sink in consumer.topics()
         published = sum(end_offsets(consumer, sink)) if there else 0
@@ -99,10 +105,10 @@ def run_over(
 
         if kill:
             with running(pipeline) as process:
-                run_until(truths.size // 2, process)
+                run_until(most // 2, process)
                 process.kill()
         with running(pipeline) as process:
-            run_until(truths.size, process)
+            run_until(most, process)
             assert process.stop() == 0, process.stderr
 
 
@@ -119,14 +125,14 @@ def readings(truths: Any) -> list[Placed]:
 
 
 def released_by_key(bootstrap: str, document: Document) -> dict[bytes, list[dict[str, Any]]]:
-    """What readers of the sanitized topic see of every stream, whole and in order."""
+    """Read what the sanitized topic holds of every stream, whole and in order."""
     streams = released(bootstrap, document)
     assert {len(stream) for stream in streams.values()} == {EARLY + LATE}
     return streams
 
 
 def released(bootstrap: str, document: Document) -> dict[bytes, list[dict[str, Any]]]:
-    """What a sanitized topic holds of every stream, in order, and once."""
+    """Read what a sanitized topic holds of every stream, in order, and once."""
     streams = defaultdict(list)
     for records in read_topic(bootstrap, document["sink"]["topic"]).values():
         assert len({record.headers for record in records}) == len(records)
@@ -171,7 +177,7 @@ def publish(bootstrap: str, topic: str, key: bytes, value: bytes) -> None:
 
 
 def fresh_releases(bootstrap: str, *sinks: str) -> Counter[bytes]:
-    """How many releases of each key were drawn."""
+    """Count the releases of each key that were drawn."""
     fresh = Counter[bytes]()
     for sink in sinks:
         for records in read_topic(bootstrap, sink).values():
@@ -320,11 +326,8 @@ def test_records_that_retention_removed_are_passed_over_and_budgets_stay(
     assert "write" in refused("migrate", pipeline, pipeline, "--accept-gap", "other:0")
     assert "reads 2 partitions" in refused(*migrate[:-1], f"{source}:7")
     fugu(*migrate)
-    rest = 6 * USERS - USERS // PARTITIONS
-    sink = document["sink"]["topic"]
-    with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer, running(pipeline) as one:
-        one.wait_until(lambda: sum(end_offsets(consumer, sink)) >= rest)
-        assert one.stop() == 0, one.stderr
+    rest = 2 * USERS - USERS // PARTITIONS
+    run_over(bootstrap, document, pipeline, TRUTHS[:0], releases=rest)
     run_over(bootstrap, document, pipeline, TRUTHS[6:10])
     assert set(fresh_releases(bootstrap, document["sink"]["topic"]).values()) == {6}
 
@@ -342,19 +345,11 @@ def test_values_that_are_held_back_are_finished_first(
         "kernel": "heuristic",
     }
     old = write_pipeline(tmp_path, document).rename(tmp_path / "old.yaml")
-    produce(bootstrap, document["source"]["topic"], readings(TRUTHS[:4]))
-    sink, batches = document["sink"]["topic"], USERS
-    with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer:
-        with running(old) as process:
-            process.wait_until(lambda: sum(end_offsets(consumer, sink)) >= batches)
-            assert process.stop() == 0, process.stderr
-        document["budget"]["total"] = 70.0
-        new = write_pipeline(tmp_path, document)
-        assert "Run the pipeline once with --finish" in refused("migrate", old, new)
-        fugu("run", old, "--finish")
-        fugu("migrate", old, new)
-        before = sum(end_offsets(consumer, sink))
-        produce(bootstrap, document["source"]["topic"], readings(TRUTHS[4:7]))
-        with running(new) as process:
-            process.wait_until(lambda: sum(end_offsets(consumer, sink)) >= before + batches)
-            assert process.stop() == 0, process.stderr
+    batches = USERS
+    run_over(bootstrap, document, old, TRUTHS[:4], releases=batches)
+    document["budget"]["total"] = 70.0
+    new = write_pipeline(tmp_path, document)
+    assert "Run the pipeline once with --finish" in refused("migrate", old, new)
+    fugu("run", old, "--finish")
+    fugu("migrate", old, new)
+    run_over(bootstrap, document, new, TRUTHS[4:7], releases=batches)

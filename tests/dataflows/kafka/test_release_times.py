@@ -1,4 +1,4 @@
-"""What counts as the time of a release: from the poll to the acknowledgement, in clock time."""
+"""Measure the time of a release: from the poll to the acknowledgement, in clock time."""
 
 from fugu.dataflows.base.metrics import RELEASE_SECONDS, Metrics
 from fugu.dataflows.kafka.release_times import ReleaseTimes

@@ -1,4 +1,4 @@
-"""How many streams of a partition have spent how much: all are counted, also compacted ones."""
+"""Count the streams of a partition by what they have spent: all of them, also compacted ones."""
 
 from fugu.dataflows.base.metrics import STREAMS_BY_BUDGET, Metrics
 from fugu.dataflows.stages.budget_levels import BudgetLevels, budget_levels

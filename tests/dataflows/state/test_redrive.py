@@ -1,4 +1,4 @@
-"""What was driven again, and what is to be published of it, is read back as it was written."""
+"""Read back what was driven again, and what is to be published of it, as it was written."""
 
 from pathlib import Path
 

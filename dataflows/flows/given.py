@@ -1,0 +1,34 @@
+"""Read what a start is given, once for the look before it and for the start itself."""
+
+from dataclasses import dataclass
+
+from fugu.dataflows.kafka.client import Client
+from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.pipeline.mechanisms import (
+    Configured,
+    configure,
+    refuse_what_pays_nothing,
+    state_megabytes,
+)
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.secrets import read_keys
+from fugu.operators.keys import Keys
+
+
+@dataclass(frozen=True)
+class Given:
+    """Hold a pipeline file, what it configures, and the secrets and the Kafka that it names."""
+
+    file: PipelineFile
+    keys: Keys
+    configured: Configured
+    client: Client
+
+    @classmethod
+    def by(cls, file: PipelineFile) -> "Given":
+        """Read all of it; nothing is asked of Kafka yet."""
+        keys, configured = read_keys(file), configure(file)
+        refuse_what_pays_nothing(configured.mechanism)
+        state_megabytes(file.pipeline, configured.mechanism)
+        client = client_of(file.connection(), file.pipeline.source.generation)
+        return cls(file, keys, configured, client)
