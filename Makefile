@@ -10,8 +10,10 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests start a Kafka of their own, unless FUGU_TEST_BOOTSTRAP names a running one.
 KAFKA := $(if $(FUGU_TEST_BOOTSTRAP),,kafka)
 
-# Tests that need no Kafka share all cores; those that do share one Kafka, one after the other.
+# Tests that need no Kafka share all cores. Those that do run in two processes, each with a Kafka of
+# its own, and one file stays in one process: tests stop, kill and refill their Kafka.
 PARALLEL := --numprocesses=logical --dist=worksteal
+PARALLEL_WITH_KAFKA := --numprocesses=2 --dist=loadfile
 
 # What pages of the site are made of, or link to.
 PAGES := README.md CONTRIBUTING.md CHANGELOG.md docs examples deploy bench operators dataflows \
@@ -49,7 +51,7 @@ quick: need-python .venv/dev ## run the fast tests that need no Kafka, one examp
 # A failure without Kafka is told before Kafka is started.
 test: need-kafka lint ## run the linters and every test, at last those on a real Kafka
 	@.venv/bin/pytest $(PARALLEL) -m "not (kafka or acceptance)"
-	@.venv/bin/pytest -m "kafka and not acceptance"
+	@.venv/bin/pytest $(PARALLEL_WITH_KAFKA) -m "kafka and not acceptance"
 
 test-clients: need-kafka .venv/dev ## run the tests that use Kafka on kafka-python, too
 	@FUGU_TEST_CLIENT=kafka-python .venv/bin/pytest tests/kafka tests/faults

@@ -1,4 +1,4 @@
-"""One real Kafka per test run, and fresh topics on it."""
+"""One real Kafka per test process, and fresh topics on it."""
 
 from collections.abc import Iterator
 

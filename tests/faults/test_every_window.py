@@ -78,7 +78,7 @@ def run_until_killed(pipeline: Path, feed: PacedFeed, point: str, occurrence: in
         process.wait_until_started()
         while process.process.poll() is None and feed.fed < RECORDS:
             if feed.fed - feed.published() < 400:
-                feed.feed(200)
+                feed.feed(100)
                 time.sleep(_PAUSE_SECONDS)
         assert process.exit_code() == -signal.SIGKILL, (point, process.stderr)
 

@@ -67,7 +67,7 @@ TABLE = {
     "flows/rewriting.py Rewriting._require_nothing_held": COMMAND,
     "flows/rewriting.py Rewriting._after_gaps": COMMAND,
     "flows/rewriting.py extended_topics": COMMAND,
-    "flows/stopped_state.py stopped_state": COMMAND,
+    "flows/stopped_state.py every_stop": COMMAND,
     "flows/stopped_state.py require_graceful_stop": COMMAND,
 }
 
