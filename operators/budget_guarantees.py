@@ -6,7 +6,7 @@ from fugu.operators.guarantee import Guarantee
 from fugu.operators.points import Point
 
 _ENFORCED = Point("budget", "the budget refuses every release beyond it")
-_RATE = Point(
+RATE = Point(
     "budget-of-a-window",
     "any {records:,} consecutive records of a stream spend at most {nats:.6g} nats, which limits "
     "the rate and not the composed privacy loss of a stream",
@@ -44,7 +44,7 @@ def of_window(
             guarantee,
             accounting=(
                 *guarantee.accounting,
-                _RATE.of(records=window, nats=total * _factor(guarantee, inner)),
+                RATE.of(records=window, nats=total * _factor(guarantee, inner)),
                 *_deltas(guarantee.of_releases(releases).total_delta),
             ),
         )

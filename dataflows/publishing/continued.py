@@ -8,7 +8,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from fugu.dataflows.publishing.entries import PipelineEntry
+from fugu.operators.budget_guarantees import RATE
 from fugu.operators.guarantee import Guarantee, Notion
+from fugu.operators.points import Point
+
+EARLIER_WINDOWS = Point(
+    "windows-before",
+    "consecutive records that an earlier version of the pipeline released spend what that version "
+    "promised, which may be more",
+)
 
 
 def continued(entry: PipelineEntry, known: PipelineEntry | None) -> PipelineEntry:
@@ -41,7 +49,11 @@ def _joined(now: Guarantee, before: Guarantee | None) -> Guarantee:
     """
     if before is None or not before.sound:
         return now
-    known = replace(now, loss=now.loss if before.loss == now.loss else None)
+    known = replace(
+        now,
+        loss=now.loss if before.loss == now.loss else None,
+        accounting=(*now.accounting, *_earlier_windows(now, before)),
+    )
     if _same(before, now):
         return known
     return replace(
@@ -51,6 +63,13 @@ def _joined(now: Guarantee, before: Guarantee | None) -> Guarantee:
         finite_precision_delta=now.finite_precision_delta + before.finite_precision_delta,
         delta_per_release=max(now.delta_per_release, before.delta_per_release),
     )
+
+
+def _earlier_windows(now: Guarantee, before: Guarantee) -> tuple[Point, ...]:
+    """Return the point that a limit of windows does not hold for releases of before."""
+    limits = {point for point in now.accounting if point.name == RATE.name}
+    kept = limits <= set(before.accounting) and EARLIER_WINDOWS not in before.accounting
+    return (EARLIER_WINDOWS,) if limits and not kept else ()
 
 
 def _same(before: Guarantee, now: Guarantee) -> bool:

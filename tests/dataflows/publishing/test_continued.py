@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from fugu.dataflows.publishing.continued import continued
+from fugu.dataflows.publishing.continued import EARLIER_WINDOWS, continued
 from fugu.dataflows.publishing.entries import PipelineEntry
+from fugu.operators.budget_guarantees import of_window
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.loss import GaussianLoss
 from fugu.operators.points import Point
@@ -63,3 +64,30 @@ def test_a_new_total_over_a_life_keeps_the_deltas_of_single_releases() -> None:
     total = replace(LDP, per="stream", epsilon=9.0)
     [after] = continued(entry("new", total), entry("old", earlier)).guarantees
     assert (after.epsilon, after.delta_per_release) == (9.0, 1e-9)
+
+
+def test_a_limit_of_windows_says_that_earlier_releases_may_exceed_it() -> None:
+    """A stream that could spend 8 nats in 10 records keeps those records."""
+    smaller, larger = (
+        entry(str(total), *of_window((LDP,), 10, total, None)) for total in (2.0, 8.0)
+    )
+    first = entry("none", LDP)
+    for before in (larger, first):
+        after = continued(smaller, before).guarantees[0]
+        assert after.accounting == (*smaller.guarantees[0].accounting, EARLIER_WINDOWS)
+    later = continued(smaller, continued(larger, first))
+    assert EARLIER_WINDOWS in later.guarantees[0].accounting
+    assert continued(smaller, later) == later
+
+
+def test_the_same_limit_of_windows_goes_on() -> None:
+    [limited] = of_window((LDP,), 10, 2.0, None)
+    finer = replace(limited, epsilon=0.5)
+    after = continued(entry("new", finer), entry("old", limited)).guarantees[0]
+    assert after.accounting == limited.accounting
+
+
+def test_without_a_limit_of_windows_nothing_is_said_about_them() -> None:
+    limited = entry("windows", *of_window((LDP,), 10, 2.0, None))
+    before = continued(limited, entry("first", LDP))
+    assert continued(entry("total", LDP), before).guarantees[0].accounting == LDP.accounting
