@@ -31,7 +31,13 @@ def added_partitions(file: PipelineFile, source: Topic, begun: int | None) -> st
             "would get a second budget. Write the partitioner of the producers (murmur2 or crc32) "
             "and run fugu state repartition."
         )
-    return (
+    what = (
         f"{has}: records of keys that moved are refused as wrong_partition, and partitions from "
-        f"{begun} on are not read. Stop the pipeline and run fugu state repartition {file.path}"
+        f"{begun} on are not read. "
     )
+    if file.pipeline.source.partitions == "follow":
+        return (
+            f"{what}A process that runs all shards follows by itself once it has read what is "
+            f"there; otherwise, stop the pipeline and run fugu state repartition {file.path}"
+        )
+    return f"{what}Stop the pipeline and run fugu state repartition {file.path}"

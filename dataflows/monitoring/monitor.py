@@ -45,7 +45,7 @@ class Monitor:
         self._watches: Sequence[TopicsWatch | SourceWatch] = ()
         self._refused = RefusedStarts(file.resolve(pipeline.state.directory))
         endpoint = None if supervised else pipeline.metrics
-        self._server = serve(endpoint, self._numbers, health.problem, health.stuck, health.degraded)
+        self._server = serve(endpoint, self.numbers, health.problem, health.stuck, health.degraded)
         self._partitions: list[int] = []
 
     def observe(self, plans: list[Plan]) -> list[Plan]:
@@ -136,6 +136,7 @@ class Monitor:
             RefusedShare(topic, metrics, alert.refused, alert.over),
         ]
 
-    def _numbers(self) -> Metrics:
+    def numbers(self) -> Metrics:
+        """Return what is measured now."""
         self._metrics.put(REFUSED_STARTS, self._refused.total())
         return self._metrics

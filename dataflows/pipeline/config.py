@@ -127,6 +127,8 @@ class Source(Section):
     """The field that is released, or a list of fields."""
     partitioner: Partitioner | Literal["auto"] = "auto"
     """Say how producers choose the partition of a key; `auto` finds it out."""
+    partitions: Literal["fixed", "follow"] = "fixed"
+    """Say whether streams move by themselves when partitions are added: `follow`."""
     dedupe: Dedupe | None = None
     """Say how records are recognised that were sent twice."""
     timestamp: Annotated[
@@ -326,6 +328,8 @@ class Pipeline(Section):
                     "source.policies.hmac: is the secret of the pipeline, which draws its noise; "
                     "write one that owners may know"
                 )
+        if source.partitions == "follow":
+            self._check_streams_can_move()
         if not isinstance(source.value, str) and not operator.several_fields:
             raise ValueError(f"source.value: {operator.kind} reads one field; name it")
         time = source.timestamp.field if isinstance(source.timestamp, TimestampField) else None
@@ -333,6 +337,18 @@ class Pipeline(Section):
         if dedupe is not None and operator.no_dedupe and operator.in_ticks() is not None:
             raise ValueError(f"source.dedupe: {operator.no_dedupe}; delete it")
         operator.refuse_large_sums(self.state.max_keys)
+
+    def _check_streams_can_move(self) -> None:
+        if not self.operator.streams_can_move:
+            raise ValueError(
+                f"source.partitions: streams of {self.operator.kind} cannot be moved to other "
+                "partitions, because every partition stands at ticks of its own; delete it"
+            )
+        if self.source.partitioner == "unchecked":
+            raise ValueError(
+                "source.partitions: to follow is to know where keys belong; write the partitioner "
+                "of the producers (murmur2 or crc32), or delete it"
+            )
 
     @property
     def partials_topic(self) -> str:

@@ -22,7 +22,7 @@ class Endpoint:
         self._started_at = time.time()
         self._server = serve(
             pipeline.metrics,
-            self._numbers,
+            self.numbers,
             lambda: self._of_all(Child.problem),
             lambda: self._of_all(Child.stuck),
             self._degraded,
@@ -33,7 +33,8 @@ class Endpoint:
         if self._server:
             self._server.close()
 
-    def _numbers(self) -> Metrics:
+    def numbers(self) -> Metrics:
+        """Return what all processes measure together."""
         metrics = Metrics(pipeline=self._pipeline, show_streams=self._show_streams)
         for report in [child.report for child in self._children]:
             if report is not None:

@@ -9,6 +9,7 @@ import gc
 import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -32,8 +33,9 @@ from fugu.dataflows.flows.sections import aggregate_of, end_of
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.monitor import Monitor
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.run.following import Following
 from fugu.dataflows.run.link import Link
-from fugu.dataflows.run.stopping import Starting
+from fugu.dataflows.run.stopping import Starting, start_again
 from fugu.dataflows.state.recovery import forget_unfinished_epochs, unusable_store
 from fugu.operators import compiled
 from fugu.operators.compiled import folders
@@ -61,12 +63,20 @@ def run(
     finishing = end_of(file.pipeline) if finish else None
     os.umask(0o077)
     starting = Starting(file.pipeline.name)
+    follows = file.pipeline.source.partitions == "follow"
+    whole = shards is None and not finish and not supervised
+    following = Following(file, follows and whole)
+    following.at_start()
     if compiled.available():
         log.info("compiled code: %s", folders.described())
     with Monitor(file, supervised=supervised) as monitor:
         if supervised:
             Link(monitor.report, starting.stop.request).start()
-        _run(file, shards, starting, monitor, finishing)
+        following.watch(monitor.numbers, starting.stop.request)
+        with closing(following):
+            _run(file, shards, starting, monitor, finishing)
+    if following.decided:
+        start_again(starting.asked)
 
 
 def _run(

@@ -13,8 +13,9 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.child import Child
 from fugu.dataflows.run.dealing import deal, numbered
 from fugu.dataflows.run.endpoint import Endpoint
+from fugu.dataflows.run.following import Following
 from fugu.dataflows.run.ownership import own
-from fugu.dataflows.run.stopping import stop_on_signals
+from fugu.dataflows.run.stopping import start_again, stop_on_signals
 from fugu.dataflows.run.supervisor import keep_running
 
 log = logging.getLogger(__name__)
@@ -29,7 +30,9 @@ def supervise(file: PipelineFile, processes: int, log_format: LogFormat | None) 
     dealt = deal(pipeline.state.shards, processes)
     stop = stop_on_signals()
     children = [_child(file, number, shards, log_format) for number, shards in enumerate(dealt)]
-    with closing(Endpoint(file, children)):
+    following = Following(file, pipeline.source.partitions == "follow")
+    with closing(Endpoint(file, children)) as endpoint, closing(following):
+        following.at_start()
         try:
             own(file, lambda: stop.requested)
         except StartRefused as error:
@@ -37,7 +40,11 @@ def supervise(file: PipelineFile, processes: int, log_format: LogFormat | None) 
             raise
         merging = aggregate_of(pipeline) is not None
         announcement = _Announcement(pipeline.name, children, merging)
-        return keep_running(children, lambda: stop.requested, announcement)
+        following.watch(endpoint.numbers, lambda: None)
+        code = keep_running(children, lambda: stop.requested or following.decided, announcement)
+    if following.decided and code == 0:
+        start_again(stop)
+    return code
 
 
 def _child(

@@ -93,6 +93,11 @@ class OperatorSection(Section, ABC):
         return None
 
     @property
+    def streams_can_move(self) -> bool:
+        """Return whether no partition stands at ticks of its own, so that rows go anywhere."""
+        return self.stage is not StageKind.AGGREGATE and self.in_ticks() is None
+
+    @property
     def nats_per_release(self) -> float:
         """Return what a release costs, for kinds whose budget counts releases."""
         return float(getattr(self, "epsilon", 0.0))

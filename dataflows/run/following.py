@@ -1,0 +1,111 @@
+"""Follow added partitions: stop once everything is read, move the streams, and start again.
+
+`source.partitions: follow` asks for it. A start moves the streams before anything else, so a
+process that was killed anywhere in between leaves nothing undone.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Event, Thread
+
+from fugu.dataflows.base.errors import FuguError, StartRefused
+from fugu.dataflows.base.metrics import LAG, NOTICE, RECORDS_IN, Metrics
+from fugu.dataflows.flows.added_partitions import partitions_begun
+from fugu.dataflows.flows.repartitioning import COMMAND, Repartitioned, repartition
+from fugu.dataflows.flows.state_directories import root_directory
+from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.monitoring.notices import Kind
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.state.directory import exchanging
+
+_LOOK_SECONDS = 1.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Following:
+    """Decide when a pipeline moves its streams to added partitions.
+
+    A pipeline that was refused the move at its start goes on with the partitions it knows.
+    """
+
+    file: PipelineFile
+    enabled: bool
+    decided: bool = field(default=False, init=False)
+    """Say whether the pipeline stops to start again."""
+    _read: float = field(default=0.0, init=False)
+    _ended: Event = field(default_factory=Event, init=False)
+
+    def at_start(self) -> None:
+        """Move the streams, if partitions were added and the last stop was graceful."""
+        if not self.enabled or not (self._cut_short() or self._added()):
+            return
+        try:
+            _say(repartition(self.file))
+        except StartRefused as refusal:
+            log.info("added partitions are followed later: %s", refusal)
+        except FuguError as error:
+            self.enabled = False
+            log.warning("added partitions are not followed before the next start: %s", error)
+
+    def watch(self, metrics: Callable[[], Metrics], stop: Callable[[], None]) -> None:
+        """Look every second, and stop the pipeline when streams are to move."""
+        if self.enabled:
+            look = Thread(target=self._watch, args=(metrics, stop), name="following", daemon=True)
+            look.start()
+
+    def close(self) -> None:
+        """Look no more."""
+        self._ended.set()
+
+    def is_due(self, metrics: Metrics) -> bool:
+        """Return whether partitions were added, and all is read but for what came since last asked.
+
+        Records of keys that move are released where they are; later they would be refused there.
+        """
+        read = sum(metrics.values(RECORDS_IN).values())
+        since, self._read = read - self._read, read
+        added = any(
+            seconds > 0
+            for (kind, *_), seconds in metrics.values(NOTICE).items()
+            if kind == Kind.PARTITIONS_ADDED
+        )
+        return added and sum(metrics.values(LAG).values()) <= since
+
+    def _watch(self, metrics: Callable[[], Metrics], stop: Callable[[], None]) -> None:
+        while not self._ended.wait(_LOOK_SECONDS):
+            if self.is_due(metrics()):
+                log.info("partitions were added to the source: stopping to move streams there")
+                self.decided = True
+                return stop()
+
+    def _cut_short(self) -> bool:
+        return exchanging(root_directory(self.file).path) == COMMAND
+
+    def _added(self) -> bool:
+        begun = partitions_begun(self.file)
+        if begun is None:
+            return False
+        client = client_of(self.file.connection(), self.file.pipeline.source.generation)
+        source = client.topic(self.file.pipeline.source.topic)
+        return source is not None and source.partitions > begun
+
+
+def _say(done: Repartitioned) -> None:
+    if done.after is None:
+        log.info("streams have moved to added partitions, as was begun")
+    else:
+        log.info(
+            "moved %d streams with their budgets, from %s to %s",
+            done.moved,
+            done.before,
+            done.after,
+        )
+    if done.unread:
+        log.warning(
+            "%d records that are not read yet are where their keys are no longer: they become dead "
+            "letters (wrong_partition), which fugu redrive releases while the pipeline is stopped",
+            done.unread,
+        )

@@ -1,0 +1,110 @@
+"""A pipeline that follows added partitions moves its streams by itself, with every budget."""
+
+from pathlib import Path
+
+from kafka import KafkaAdminClient
+
+from tests.faults.test_repartition import (
+    FEW,
+    MANY,
+    USERS,
+    by_murmur2,
+    check_one_budget_each,
+    prepared,
+    send,
+)
+from tests.faults.test_state_moves import killed_inside
+from tests.kafka.pipelines import MEMORYLESS, Document, RunningPipeline, running, write_pipeline
+from tests.kafka.records import read_topic
+from tests.kafka.topics import TopicFactory
+
+
+def following(bootstrap: str, topics: TopicFactory, tmp_path: Path) -> tuple[Document, Path]:
+    """A pipeline that follows."""
+    document, _ = prepared(bootstrap, topics, tmp_path)
+    document["source"]["partitions"] = "follow"
+    return document, write_pipeline(tmp_path, document, MEMORYLESS)
+
+
+def extend(bootstrap: str, document: Document, partitions: int) -> None:
+    """Add partitions to the source."""
+    with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
+        admin.create_partitions({document["source"]["topic"]: partitions})
+
+
+def wait_for(
+    process: RunningPipeline, bootstrap: str, document: Document, releases: int, dead: int = 0
+) -> None:
+    """Wait until so much is published."""
+    sink = document["sink"]
+
+    def published() -> bool:
+        found = (read_topic(bootstrap, sink[name]) for name in ("topic", "dead_letters"))
+        return [sum(map(len, one.values())) for one in found] == [releases, dead]
+
+    process.wait_until(published)
+
+
+def test_partitions_added_while_it_runs_are_followed(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    document, pipeline = following(bootstrap, topics, tmp_path)
+    before, after = by_murmur2(FEW), by_murmur2(MANY)
+    elsewhere = [key for key in USERS if before(key) != after(key) < FEW]
+    send(bootstrap, document, before, 3)
+    with running(pipeline) as process:
+        wait_for(process, bootstrap, document, 3 * len(USERS))
+        extend(bootstrap, document, MANY)
+        send(bootstrap, document, after, 2)
+        process.wait_until(lambda: "moved" in process.stderr)
+        dead = 2 * len(elsewhere)
+        wait_for(process, bootstrap, document, 5 * len(USERS) - dead, dead)
+        send(bootstrap, document, after, 3)
+        wait_for(process, bootstrap, document, 8 * len(USERS) - dead, dead)
+        assert process.stop() == 0
+    assert "starting again" in process.stderr
+    assert f"this pipeline knows {FEW}" in process.stderr
+    releases = check_one_budget_each(bootstrap, document, pipeline)
+    assert {releases[key] for key in USERS if key not in elsewhere} == {8}
+
+
+def test_a_start_follows_what_was_added_and_a_supervisor_does_it_for_all_processes(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    document, pipeline = following(bootstrap, topics, tmp_path)
+    send(bootstrap, document, by_murmur2(FEW), 3)
+    with running(pipeline) as process:
+        wait_for(process, bootstrap, document, 3 * len(USERS))
+        assert process.stop() == 0
+    extend(bootstrap, document, MANY)
+    send(bootstrap, document, by_murmur2(MANY), 2)
+
+    killed_inside("renamed", 5, "run", pipeline)
+    with running(pipeline, "--processes", "2") as process:
+        wait_for(process, bootstrap, document, 5 * len(USERS))
+        extend(bootstrap, document, MANY + 2)
+        process.wait_until(lambda: "starting again" in process.stderr)
+        send(bootstrap, document, by_murmur2(MANY + 2), 2)
+        wait_for(process, bootstrap, document, 7 * len(USERS))
+        assert process.stop() == 0
+    assert "as was begun" in process.stderr
+    check_one_budget_each(bootstrap, document, pipeline)
+
+
+def test_a_move_that_is_refused_is_said_and_the_pipeline_goes_on(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    document, pipeline = following(bootstrap, topics, tmp_path)
+    document["sink"]["create"] = False
+    write_pipeline(tmp_path, document, MEMORYLESS)
+    send(bootstrap, document, by_murmur2(FEW), 1)
+    with running(pipeline) as process:
+        wait_for(process, bootstrap, document, len(USERS))
+        extend(bootstrap, document, MANY)
+        process.wait_until(lambda: "kafka-topics.sh --alter" in process.stderr)
+        unmoved = [key for key in USERS if by_murmur2(FEW)(key) == by_murmur2(MANY)(key)]
+        send(bootstrap, document, by_murmur2(MANY), 1)
+        elsewhere = sum(by_murmur2(FEW)(key) != by_murmur2(MANY)(key) < FEW for key in USERS)
+        wait_for(process, bootstrap, document, len(USERS) + len(unmoved), elsewhere)
+        assert process.stop() == 0
+    assert process.stderr.count("starting again") == 1
