@@ -102,7 +102,10 @@ class Leases:
             self._reader.close()
 
     def _holder(self, unit: str) -> Claim | None:
-        return self._claims.setdefault(unit, Claims()).holder
+        return self._known(unit).holder
+
+    def _known(self, unit: str) -> Claims:
+        return self._claims.setdefault(unit, Claims())
 
     def _require_own(self, unit: str, directory: Path) -> None:
         holder, own = self._holder(unit), LeaseFile.read(directory)
@@ -123,7 +126,7 @@ class Leases:
 
     def _append(self, tokens: Mapping[str, str]) -> None:
         host = socket.gethostname()
-        claims = [self._claims[unit].next(token, host) for unit, token in tokens.items()]
+        claims = [self._known(unit).next(token, host) for unit, token in tokens.items()]
         keys = [claim_key(self._pipeline, unit, token) for unit, token in tokens.items()]
         self._write(keys, [claim.value() for claim in claims])
 
@@ -132,7 +135,7 @@ class Leases:
         keys = [
             claim_key(self._pipeline, unit, token)
             for unit in units
-            for token in self._claims[unit].known - {self._held[unit]}
+            for token in self._known(unit).known - {self._held[unit]}
         ]
         if keys:
             self._client.delete_keys(self._topic, 0, keys)

@@ -161,6 +161,7 @@ def test_another_partitioner_and_more_shards_keep_every_budget(
     pipeline = write_pipeline(tmp_path, document, MEMORYLESS)
     assert "fugu state repartition" in refusal(pipeline)
     fugu("state", "repartition", pipeline)
+    assert "goes on here" in fugu("state", "claim", pipeline), "a shard that has not begun, too"
     send(bootstrap, document, after, 3)
     run_until(bootstrap, pipeline, document, so_far + 3 * len(USERS), dead)
     releases = check_one_budget_each(bootstrap, document, pipeline)
