@@ -56,7 +56,7 @@ class Days:
     def event(self) -> None:
         """Do one event, and check what is there afterwards."""
         names = [name for name, weight in _WEIGHTS.items() for _ in range(weight)]
-        name = self.place.random.choice(names)
+        name = self.place.random.choice(names) if self.events else "records"
         self.events += 1
         self.place.counts[name] += 1
         self.log.append(name)
