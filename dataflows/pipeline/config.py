@@ -315,8 +315,8 @@ class Pipeline(Section):
             raise ValueError(f"budget: {operator.no_budget.format(kind=operator.kind)}")
         if source.budget is not None and not operator.source_budget:
             raise ValueError(
-                f"source.budget: counts epsilon and delta without a model or policies, which "
-                f"{operator.kind} does not state; delete it"
+                "source.budget: counts epsilon and delta of streams or windows of time, without a "
+                f"model or policies, which {operator.kind} does not state; delete it"
             )
         if self.sink.partials is not None and operator.stage is not StageKind.AGGREGATE:
             raise ValueError(f"sink.partials: {operator.kind} has no partial sums; delete it")

@@ -4,7 +4,11 @@ from decimal import ROUND_CEILING, Context, Decimal
 from math import isinf, sqrt
 
 from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.pipeline.neighbours_text import per_in_words, protected_in_words
+from fugu.dataflows.pipeline.neighbours_text import (
+    counted_in_windows,
+    per_in_words,
+    protected_in_words,
+)
 from fugu.operators.guarantee import Composition, Guarantee, Notion
 from fugu.operators.loss import GaussianLoss, LaplaceLoss, Loss, ResponseLoss
 from fugu.operators.noise.gaussian_account import VARIANCE
@@ -85,7 +89,8 @@ def _loss_in_words(loss: Loss | None) -> str:
 
 def stated(guarantee: Guarantee) -> str:
     """Say epsilon, the whole delta that goes with it, and per what."""
-    per = per_in_words(guarantee.per, guarantee.window, guarantee.tick_milliseconds)
+    counted = counted_in_windows(guarantee)
+    per = per_in_words(guarantee.per, guarantee.window, guarantee.tick_milliseconds, counted)
     return figures_in_words(
         guarantee.epsilon, guarantee.total_delta, per, guarantee.delta_per_release
     )

@@ -36,13 +36,15 @@ def protected_in_words(guarantee: Guarantee) -> str:
             return f"{_subject(guarantee)}, {_changed(neighbours)}, {_kept(neighbours)}"
 
 
-def per_in_words(per: Per, window: int | None, tick_milliseconds: int | None = None) -> str:
+def per_in_words(
+    per: Per, window: int | None, tick_milliseconds: int | None = None, counted: str = "ticks"
+) -> str:
     """Return what epsilon counts, to follow the word `per`."""
     match per:
         case "release":
             return "release"
         case "window":
-            return f"window of {_ticks(window, tick_milliseconds, 'consecutive ')}"
+            return f"window of {_ticks(window, tick_milliseconds, 'consecutive ', counted)}"
         case "period":
             return f"aligned period of {_ticks(window, tick_milliseconds)}"
         case "interval":
@@ -65,9 +67,20 @@ def duration(milliseconds: int) -> str:
     return " ".join(parts)
 
 
-def _ticks(number: int | None, tick_milliseconds: int | None, consecutive: str = "") -> str:
+def counted_in_windows(guarantee: Guarantee) -> str:
+    """Return what a window counts: ticks, or, of single streams without any, records."""
+    alone = guarantee.neighbours.whose == "stream" and guarantee.tick_milliseconds is None
+    return "records" if alone else "ticks"
+
+
+def _ticks(
+    number: int | None,
+    tick_milliseconds: int | None,
+    consecutive: str = "",
+    counted: str = "ticks",
+) -> str:
     assert number is not None
-    ticks = f"{number} {consecutive}ticks" if number > 1 else "1 tick"
+    ticks = f"{number} {consecutive}{counted}" if number > 1 else f"1 {counted[:-1]}"
     if tick_milliseconds is None:
         return ticks
     if number == 1:

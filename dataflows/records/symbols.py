@@ -34,14 +34,17 @@ class _SymbolWriter(Alphabet):
     _before: ClassVar[bytes]
     _after: ClassVar[ByteColumn]
 
-    def _columns(self, items: Array, places: Integers) -> ByteColumn | None:
+    def _columns(
+        self, items: Array, places: Integers, after: ByteColumn | None = None
+    ) -> ByteColumn | None:
         """Write rows of items, each with the end at its place; None where a loop is to do it."""
         if len(items) < WORTH_JSON_WRITING or not compiled.available():
             return None
         from fugu.dataflows.records.compiled_symbols import write_symbols
 
         start = self._start + self._before
-        return write_symbols(start, self._symbol_column, items, self._after, places)
+        ends = self._after if after is None else after
+        return write_symbols(start, self._symbol_column, items, ends, places)
 
     @cached_property
     def _symbol_column(self) -> ByteColumn:

@@ -32,6 +32,7 @@ from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.wevent_local.window_reports import WindowReports
 
 
 class ShareReader(Protocol):
@@ -210,10 +211,35 @@ class LearningReader:
         return after, np.where(np.isnan(posterior), counted, posterior)
 
 
+@dataclass(frozen=True)
+class ReportReader:
+    """Estimate by the report in force, new or repeated: (bit - f) / (1 - 2 f).
+
+    Every report has an f of its own, which follows from its budget. The estimate is unbiased for
+    the symbol that the report was made of, and stands for those records that repeat it.
+    """
+
+    mechanism: WindowReports
+
+    def start(self, rows: int) -> State:
+        return self.mechanism.start(rows)
+
+    def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
+        """Follow the budgets, which are functions of releases."""
+        after = self.mechanism.follow_releases(state, releases)
+        budgets, places = np.unique(after["budget"], return_inverse=True)
+        reports = self.mechanism.reports
+        chances = [reports.flip_chance(units) if units else nan for units in budgets.tolist()]
+        f = np.array(chances)[places][:, None]
+        return after, np.asarray((releases.values - f) / (1.0 - 2.0 * f))
+
+
 def share_reader(mechanism: Mechanism) -> ShareReader | None:
     """Return a reader for the releases of a mechanism, if there is one, or None."""
     budget = mechanism if isinstance(mechanism, Budgeted) else None
     match mechanism if budget is None else budget.mechanism:
+        case WindowReports() as window:
+            return ReportReader(window)
         case BatchedRelease() as batched:
             return BatchReader(batched)
         case AdaptiveRelease() as adaptive:

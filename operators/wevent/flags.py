@@ -77,7 +77,7 @@ class Markov(Flags):
 
     def __post_init__(self) -> None:
         take_whole_numbers(self)
-        _require_share("threshold", self.threshold)
+        require_share("threshold", self.threshold)
         object.__setattr__(self, "flag", dobrushin(self.matrix) >= self.threshold)
 
     def now(self, state: State) -> Booleans:
@@ -98,7 +98,7 @@ class Released(Flags):
 
     def __post_init__(self) -> None:
         take_whole_numbers(self)
-        _require_share("threshold", self.threshold)
+        require_share("threshold", self.threshold)
 
     def start(self, rows: int, bins: int) -> State:
         return {
@@ -154,6 +154,6 @@ def reaches(one: Integers, other: Integers, threshold: float) -> bool:
     return bool(covariance**2 >= share**2 * variance_x * variance_y)
 
 
-def _require_share(name: str, value: float) -> None:
+def require_share(name: str, value: float) -> None:
     if not 0.0 < value <= 1.0:
         raise ValueError(f"{name}: must be above 0 and at most 1, not {value}")

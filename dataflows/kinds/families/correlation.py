@@ -19,6 +19,7 @@ from fugu.dataflows.base.section import Section
 from fugu.dataflows.files.matrix_file import read_matrix
 from fugu.operators.leakage.correlation import TemporalCorrelation
 from fugu.operators.wevent.flags import Flags, Markov, Released, Schedule
+from fugu.operators.wevent_local.markov_flags import MarkovSinceReport
 
 Share = Annotated[float, Field(gt=0, le=1, strict=False)]
 
@@ -120,3 +121,11 @@ def flags_of(section: bool | list[bool] | MarkovFlags | ReleasedFlags) -> Flags:
             return Markov(tuple(tuple(row) for row in matrix), threshold)
         case ReleasedFlags(released=threshold):
             return Released(threshold)
+
+
+def local_flags_of(section: bool | list[bool] | MarkovFlags | ReleasedFlags, window: int) -> Flags:
+    """Return the same for reports of single streams, which know when the last one was made."""
+    if isinstance(section, MarkovFlags):
+        matrix = tuple(tuple(row) for row in section.matrix)
+        return MarkovSinceReport(matrix, window, section.threshold)
+    return flags_of(section)

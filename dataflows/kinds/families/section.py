@@ -55,6 +55,8 @@ class OperatorSection(Section, ABC):
     """Why there is no budget beside the section, where there may be none."""
     source_budget: ClassVar[bool] = True
     """Say whether the kind states what `source.budget` counts."""
+    promises_per: ClassVar[Literal["release", "window"]] = "release"
+    """Say what epsilon counts, so that kinds are compared with those that count alike."""
     no_dedupe: ClassVar[str | None] = None
     """Why copies of records do no harm in ticks of event time."""
     spent_in: ClassVar[str] = "nats"

@@ -10,6 +10,7 @@ _INTERVALS = "privacy/test_interval_leakage"
 _CHARGES = "operators/swellfish/test_charges"
 _DELAYS = "privacy/temporal/test_delay_laws"
 _RESPONSES = "privacy/test_local_laws"
+_REPORTS = "privacy/test_local_window_leakage"
 _BY_FAMILY = {"displaced": _DELAYS, "windows": _WINDOWS, "policies": _CHARGES}
 _BY_KIND = {
     "crr": "privacy/test_sequence_leakage",
@@ -19,6 +20,11 @@ _BY_KIND = {
     "cold_start_crr": "privacy/test_cold_start",
     "grr": _RESPONSES,
     "oue": _RESPONSES,
+    "pba_ldp": _REPORTS,
+    "budget_distribution_ldp": _REPORTS,
+    "budget_absorption_ldp": _REPORTS,
+    "uniform_ldp": _REPORTS,
+    "sample_ldp": _REPORTS,
     "laplace": "privacy/test_finite_precision",
     "fast": "operators/wevent/test_fast",
     "binary_tree": "operators/wevent/test_binary_tree",

@@ -16,6 +16,7 @@ from fugu.operators.wevent.allocation import (
     Uniform,
 )
 from fugu.operators.wevent.cap import Cap
+from fugu.operators.wevent.donor_allocation import DonorAllocation
 
 
 class Outcome(IntEnum):
@@ -34,6 +35,7 @@ RULES: Mapping[str, type[Rule]] = {
     "budget_distribution": BudgetDistribution,
     "budget_absorption": BudgetAbsorption,
     "pba": PrivacyBudgetAllocation,
+    "pba_ldp": DonorAllocation,
 }
 
 

@@ -14,7 +14,7 @@ from fugu.operators.wevent.cap import Cap
 from tests.operators.wevent.charges import RULES, Allocated, Outcome, allocate
 
 NAT = 2**40
-EPSILON = 3 * NAT
+EPSILON = 30 * NAT
 """Divisible by all denominators below."""
 
 FRACTIONS = [
@@ -40,6 +40,17 @@ FRACTIONS = [
     ),
     ("windows of one tick", ("pba", 1, "1101", "1011"), "1/4 1/8 0 1/4"),
     ("absorption", ("budget_absorption", 3, "0110011", "0000000"), "0 1/3 0 0 0 1/2 0"),
+    (
+        "figure 6.3 of the thesis",
+        ("pba_ldp", 3, "1001111", "0000100"),
+        "1/6 0 0 1/6 1/3 0 1/6",
+    ),
+    (
+        "donors of a window of five",
+        ("pba_ldp", 5, "100110111001", "110100111011"),
+        "1/10 0 0 1/5 0 0 1/5 0 1/5 0 0 1/5",
+    ),
+    ("a window of one never absorbs", ("pba_ldp", 1, "1011", "1111"), "1/2 0 1/2 1/2"),
     ("an even share", ("uniform", 3, "0000", "0000"), "1/3 1/3 1/3 1/3"),
     ("one sample per window", ("sample", 3, "00000", "00000"), "1 0 0 1 0"),
 ]
@@ -152,6 +163,7 @@ SUPREMA = {
     "budget_distribution": Fraction(15, 16),
     "budget_absorption": Fraction(1),
     "pba": Fraction(15, 16),
+    "pba_ldp": Fraction(1),
 }
 
 

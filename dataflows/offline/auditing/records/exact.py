@@ -14,6 +14,7 @@ from fugu.operators.budget import without_budget
 from fugu.operators.budget_units import in_nats
 from fugu.operators.columns import joined, taken
 from fugu.operators.mechanism import Floats, State
+from fugu.operators.wevent_local.window_reports import WindowReports
 
 _LONGEST = 8
 _LARGEST_ENUMERATION = 2**22
@@ -106,7 +107,7 @@ def _step_check(subject: Subject, start: State, paths: tuple[Sequences, ...]) ->
     assert mechanism is not None
     inside = without_budget(mechanism)
     batches = isinstance(inside, WholeBatches)
-    if isinstance(inside, WholeBatches) and inside.draws > 1:
+    if isinstance(inside, WindowReports) or (isinstance(inside, WholeBatches) and inside.draws > 1):
         return ()
     inputs, outputs = mechanism.outcomes
     words = _LARGEST_DRIVEN // (inputs * _bytes(start))

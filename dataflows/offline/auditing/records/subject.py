@@ -22,6 +22,7 @@ from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.wevent_local.window_reports import WindowReports
 
 ATTACKED: tuple[Change, ...] = ("believed", "replaced", "replaced-or-none", "presence")
 """Name the changes of records that an attack can make."""
@@ -30,7 +31,7 @@ _RELATIVE_TO_A_MODEL = (ConditionalRandomizedResponse, AdaptiveRelease, BatchedR
 
 @dataclass(frozen=True)
 class Claim:
-    """Claim nats and delta per release, and the most over a stream's life.
+    """Claim nats and delta per `window` of releases, and the most over a stream's life.
 
     `change` says what neighbours may have instead of a record; with `absent`, none as well.
     """
@@ -41,10 +42,11 @@ class Claim:
     total: float = inf
     change: Change = "replaced"
     absent: bool = False
+    window: int = 1
 
     def over(self, releases: int) -> float:
         """Return what so many releases may leak together."""
-        return min(releases * self.epsilon, self.total)
+        return min(-(-releases // self.window) * self.epsilon, self.total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +156,7 @@ class Subject:
 def _attacked(guarantee: Guarantee, model: Chain | None) -> bool:
     change = guarantee.neighbours.change
     possible = change in ATTACKED and (change != "believed" or model is not None)
-    return possible and guarantee.per == "release"
+    return possible and guarantee.per in ("release", "window")
 
 
 def _claim(guarantee: Guarantee, epsilon: float, total: float) -> Claim:
@@ -167,13 +169,14 @@ def _claim(guarantee: Guarantee, epsilon: float, total: float) -> Claim:
         neighbours.change,
         absent=neighbours.change in ("replaced-or-none", "presence")
         or "presence" not in neighbours.kept,
+        window=guarantee.window or 1,
     )
 
 
 def _symbols(inside: Mechanism, model: Chain | None) -> Array:
     if model is not None:
         return np.argsort(-model.prior, kind="stable")
-    if isinstance(inside, RandomizedResponse):
+    if isinstance(inside, RandomizedResponse | WindowReports):
         return np.arange(inside.symbols)
     if isinstance(inside, EnumerableMechanism):
         return np.arange(inside.outcomes[0])

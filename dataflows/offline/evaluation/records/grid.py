@@ -34,7 +34,8 @@ def default_rivals(file: PipelineFile, epsilons: Sequence[float]) -> list[Candid
     """Return all other kinds that read the same values and need nothing else, where they go."""
     operator = file.pipeline.operator
     kinds = [kind for kind in _same_domain(operator) if not _missing(operator, kind)]
-    others = [kind for kind in kinds if kind != operator.kind]
+    alike = [kind for kind in kinds if KINDS[kind].promises_per == operator.promises_per]
+    others = [kind for kind in alike if kind != operator.kind]
     return [rival for kind in others for rival in _possible(file, kind, epsilons)]
 
 

@@ -1,0 +1,13 @@
+from typing import Literal
+
+from fugu.dataflows.kinds.families.window_reports import WindowReportsOperator
+from fugu.operators.wevent_local.budget_absorption_ldp import LocalBudgetAbsorption
+
+
+class BudgetAbsorptionLdpOperator(WindowReportsOperator):
+    """Report sets anew where the last one has become wrong, with what silent records left."""
+
+    order = 112
+    mechanism_class = LocalBudgetAbsorption
+
+    kind: Literal["budget_absorption_ldp"]

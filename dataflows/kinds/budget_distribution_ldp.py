@@ -1,0 +1,13 @@
+from typing import Literal
+
+from fugu.dataflows.kinds.families.window_reports import WindowReportsOperator
+from fugu.operators.wevent_local.budget_distribution_ldp import LocalBudgetDistribution
+
+
+class BudgetDistributionLdpOperator(WindowReportsOperator):
+    """Report sets anew where the last one has become wrong, with half of the rest of a window."""
+
+    order = 111
+    mechanism_class = LocalBudgetDistribution
+
+    kind: Literal["budget_distribution_ldp"]

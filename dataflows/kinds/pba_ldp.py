@@ -1,0 +1,20 @@
+from typing import Literal
+
+from fugu.dataflows.kinds.families.correlation import FlagsSection, local_flags_of
+from fugu.dataflows.kinds.families.window_reports import WindowReportsOperator
+from fugu.operators.wevent_local.pba_ldp import LocalPrivacyBudgetAllocation
+
+
+class PbaLdpOperator(WindowReportsOperator):
+    """Report sets anew where the last one has become wrong; flagged reports absorb budgets."""
+
+    order = 110
+    mechanism_class = LocalPrivacyBudgetAllocation
+
+    kind: Literal["pba_ldp"]
+    flags: FlagsSection = False
+    """Say which records are flagged as correlated; a flagged report may take two shares."""
+
+    @property
+    def more(self) -> dict[str, object]:
+        return {"flags": local_flags_of(self.flags, self.window)}

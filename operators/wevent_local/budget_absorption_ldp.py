@@ -1,0 +1,25 @@
+"""The rule `BudgetAbsorption` of windows, for reports of single streams."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fugu.operators.wevent import allocation
+from fugu.operators.wevent_local.window_reports import WindowReports
+
+
+@dataclass(frozen=True, eq=False)
+class LocalBudgetAbsorption(WindowReports):
+    """Report anew where the last report has become wrong, with what silent positions left.
+
+    Claim. As for `WindowReports`, as are parameters, input, release and errors.
+
+    >>> from fugu.operators.trial import released
+    >>> mechanism = LocalBudgetAbsorption(symbols=3, window=2, epsilon=40.0)
+    >>> [release.kinds.tolist() for release in released(mechanism, [2, 2, 0])]
+    [[0], [1], [0]]
+
+    Source: PBA specification, sections 3 (reports) and 4 (budgets).
+    """
+
+    kind: ClassVar[str] = "budget_absorption_ldp"
+    rule_class = allocation.BudgetAbsorption

@@ -1,0 +1,63 @@
+"""Symmetric unary encoding with a budget of each report's own."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fugu.operators.budget_units import in_nats
+from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.responses.randomized_response import WORDS, Odds
+from fugu.operators.wevent.allocation import Booleans
+
+_MOST_KNOWN = 2**16
+"""So many budgets are remembered; they are made anew from then on."""
+
+
+@dataclass(frozen=True, eq=False)
+class UnaryReports:
+    """Report a symbol as `symbols` bits, each kept with probability 1 - f, else flipped (SUE).
+
+    Two symbols differ in two bits, so a report with e nats takes f = 1 / (e^(e/2) + 1), and its
+    privacy loss is 2 ln((1 - f) / f), which is at most e for the 64-bit words that are drawn.
+
+    >>> reports = UnaryReports(symbols=3)
+    >>> round(reports.flip_chance(2**40 // 40), 10)
+    0.4968750407
+
+    Source: PBA specification, section 3 (SUE, thesis eq. 6.2).
+    """
+
+    symbols: int
+    _known: dict[int, Odds] = field(default_factory=dict, init=False, repr=False)
+
+    def odds(self, units: int) -> Odds:
+        """Return the odds of a bit to be kept in a report of so many units of 2^-40 nat."""
+        found = self._known.get(units)
+        if found is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            found = self._known[units] = Odds.of(others=1, epsilon=in_nats(units) / 2.0)
+        return found
+
+    def flip_chance(self, units: int) -> float:
+        """Return f, the probability that a bit of the report is not the true one."""
+        return self.odds(units).unlikely
+
+    def report(self, symbols: Integers, units: Integers, words: Words) -> Booleans:
+        """Return the bits of one report per row, from words `(rows, symbols)`."""
+        kept = words < self._kept_words(units)[:, None]
+        truth = symbols[:, None] == np.arange(self.symbols)
+        return np.asarray(truth == kept)
+
+    def chances(self, units: int, reports: Booleans) -> Floats:
+        """Return P(report given symbol), `(symbols, reports)`."""
+        odds = self.odds(units)
+        right = reports[None] == np.eye(self.symbols, dtype=bool)[:, None]
+        return np.asarray(np.where(right, odds.likely, odds.unlikely).prod(axis=2))
+
+    def _kept_words(self, units: Integers) -> Words:
+        """Return how many words keep a bit, for each row: 2^64 is out of reach."""
+        distinct, places = np.unique(units, return_inverse=True)
+        kept = [self.odds(int(one)).favoured for one in distinct]
+        assert max(kept, default=0) < WORDS
+        return np.array(kept, dtype=np.uint64)[places]

@@ -1,0 +1,25 @@
+"""The rule `Uniform` of windows, for reports of single streams."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fugu.operators.wevent import allocation
+from fugu.operators.wevent_local.window_reports import WindowReports
+
+
+@dataclass(frozen=True, eq=False)
+class LocalUniform(WindowReports):
+    """Report every position anew, with an equal share of the budget of a window.
+
+    Claim. As for `WindowReports`, as are parameters, input, release and errors.
+
+    >>> from fugu.operators.trial import released
+    >>> mechanism = LocalUniform(symbols=3, window=2, epsilon=40.0)
+    >>> [release.kinds.tolist() for release in released(mechanism, [2, 2, 0])]
+    [[0], [0], [0]]
+
+    Source: PBA specification, sections 3 (reports) and 4 (budgets).
+    """
+
+    kind: ClassVar[str] = "uniform_ldp"
+    rule_class = allocation.Uniform
