@@ -1,4 +1,4 @@
-"""GRR and OUE by exact enumeration: the law that `step` draws, word by word, meets its claim.
+"""GRR, OUE and LRM by exact enumeration: the law that `step` draws, word by word, meets its claim.
 
 Nothing here rounds but the last logarithm, which has 60 digits.
 """
@@ -17,6 +17,7 @@ import pytest
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.mechanism import Inputs, Integers, Mechanism, Words
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.responses.hadamard_response import HadamardResponse
 from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
 from tests.privacy.word_counts import word_counts
 
@@ -176,3 +177,30 @@ def test_the_laws_are_those_of_the_specification(symbols: int, epsilon: float) -
             assert abs(probability - weight / (growth + symbols - 1)) < near
     assert bits[0] == Fraction(1, 2)
     assert all(abs(chance - 1 / (growth + 1)) < near for chance in bits[1:])
+
+
+@cache
+def lrm_law(symbols: int, epsilon: float) -> Law:
+    """The row is the first bits of its word; the sign is counted word by word."""
+    lrm = HadamardResponse(symbols, epsilon)
+    law: Law = [{} for _ in range(symbols)]
+    for truth, row in product(range(symbols), range(lrm.matrix_rows)):
+        first = np.uint64(row * (WORDS // lrm.matrix_rows))
+
+        def sign(words: Words, truth: int = truth, first: np.uint64 = first) -> Integers:
+            halves = released(lrm, truth, row=np.full(words.shape, first), release=words)
+            return lrm.coded(halves)[1]
+
+        for positive, count in enumerate(word_counts(sign, 2)):
+            law[truth][row, positive] = Fraction(count, WORDS * lrm.matrix_rows)
+    return law
+
+
+@pytest.mark.parametrize(("symbols", "epsilon"), CONFIGURATIONS)
+def test_lrm_leaks_exactly_what_it_claims_and_charges(symbols: int, epsilon: float) -> None:
+    lrm, law = HadamardResponse(symbols, epsilon), lrm_law(symbols, epsilon)
+    assert all(sum(chances.values()) == 1 for chances in law)
+    [guarantee] = lrm.guarantees()
+    claimed = Fraction(guarantee.epsilon)
+    assert worst(law) <= claimed < worst(law) + UNIT
+    assert lrm.largest_charge * UNIT == claimed

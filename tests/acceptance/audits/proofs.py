@@ -20,6 +20,7 @@ _BY_KIND = {
     "cold_start_crr": "privacy/test_cold_start",
     "grr": _RESPONSES,
     "oue": _RESPONSES,
+    "lrm": _RESPONSES,
     "pba_ldp": _REPORTS,
     "budget_distribution_ldp": _REPORTS,
     "budget_absorption_ldp": _REPORTS,

@@ -11,6 +11,7 @@ from fugu.operators.budget_units import units_of
 from fugu.operators.mechanism import Inputs, Releases
 from fugu.operators.randomness import DrawScope, KeyedDraws, record_positions
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.responses.hadamard_response import HadamardResponse
 from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
 from fugu.operators.responses.randomized_response import (
     LARGEST_ALPHABET,
@@ -24,7 +25,7 @@ from tests.operators.noise.simulated import SMALLEST_P_VALUE, p_value
 
 ROWS = 40_000
 
-Response = GeneralizedRandomizedResponse | OptimizedUnaryEncoding
+Response = GeneralizedRandomizedResponse | OptimizedUnaryEncoding | HadamardResponse
 
 GRR = GeneralizedRandomizedResponse(4, epsilon=1.0)
 OUE = OptimizedUnaryEncoding(4, epsilon=1.0)
@@ -39,6 +40,15 @@ def grr_examples(kind: type[GeneralizedRandomizedResponse]) -> tuple[Example, ..
     return (
         *(Example(grr, np.arange(grr.symbols)) for grr in mechanisms),
         *(Example(budgeted, np.arange(4)) for budgeted in budgets),
+    )
+
+
+def hadamard_examples(kind: type[HadamardResponse]) -> tuple[Example, ...]:
+    mechanisms = [kind(2, epsilon=1.0), kind(5, epsilon=0.1), kind(64, epsilon=30.0)]
+    budgets = [Budgeted(kind(4, 0.5), total=2.0), Budgeted(kind(3, 0.5), total=1.0, window=4)]
+    return (
+        *(Example(lrm, np.arange(min(lrm.symbols, 9))) for lrm in mechanisms),
+        *(Example(budgeted, np.arange(3)) for budgeted in budgets),
     )
 
 
@@ -62,13 +72,16 @@ def oue_examples(kind: type[OptimizedUnaryEncoding]) -> tuple[Example, ...]:
 
 EXAMPLES: Examples = {
     GeneralizedRandomizedResponse: grr_examples,
+    HadamardResponse: hadamard_examples,
     OptimizedUnaryEncoding: oue_examples,
 }
 NUMBERS = {
     "symbols": (0, 1, -1, LARGEST_ALPHABET + 1),
     "epsilon": (*EPSILONS, 50.1, 1e-20),
 }
-UNUSABLE: Unusable = {GeneralizedRandomizedResponse: NUMBERS, OptimizedUnaryEncoding: NUMBERS}
+UNUSABLE: Unusable = dict.fromkeys(
+    (GeneralizedRandomizedResponse, OptimizedUnaryEncoding, HadamardResponse), NUMBERS
+)
 
 
 def draws(rows: int = ROWS) -> KeyedDraws:
@@ -108,7 +121,28 @@ def test_a_chosen_symbol_is_one_of_the_set_of_the_same_draw_unless_it_is_empty()
     assert p_value(chosen[empty], np.full(4, 0.25)) > SMALLEST_P_VALUE
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("truth", range(4))
+def test_keyed_draws_give_every_row_and_sign_as_often_as_the_law_says(truth: int) -> None:
+    lrm = HadamardResponse(4, epsilon=1.0)
+    drawn = lrm.outcome_of(Releases(released(lrm, truth).values))
+    assert p_value(drawn, lrm.release_law(lrm.start(1))[0, truth]) > SMALLEST_P_VALUE
+
+
+@pytest.mark.parametrize("symbols", [2, 3, 5, 8, 33])
+def test_counts_of_rows_and_signs_are_unbiased(symbols: int) -> None:
+    """Exactly: the mean over the law is 1 for the true symbol, and 0 for any other one."""
+    lrm = HadamardResponse(symbols, epsilon=1.5)
+    numbers = np.arange(lrm.outcomes[1])
+    halves = lrm.published(numbers).values
+    assert lrm.outcome_of(Releases(halves)).tolist() == numbers.tolist()
+    p, q = lrm.reported_if_true, lrm.reported_if_other
+    means = lrm.release_law(lrm.start(1))[0] @ ((halves - q) / (p - q))
+    assert np.abs(means - np.eye(symbols)).max() < 1e-12
+    spread = lrm.release_law(lrm.start(1))[0] @ ((halves - q) / (p - q)) ** 2
+    assert spread == pytest.approx(((exp(1.5) + 1) / (exp(1.5) - 1)) ** 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("mechanism", [*MECHANISMS, HadamardResponse(4, epsilon=1.0)])
 def test_every_release_costs_the_same_and_a_skipped_position_nothing(
     mechanism: Response,
 ) -> None:

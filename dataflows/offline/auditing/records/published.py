@@ -10,6 +10,7 @@ from fugu.dataflows.base.batches import Header, Outgoing
 from fugu.dataflows.offline.auditing.labels import label_beside, label_of
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.codec import Values
+from fugu.dataflows.records.hadamard_halves import HadamardHalves
 from fugu.dataflows.records.published import RELEASE_HEADER
 from fugu.dataflows.records.symbols import SymbolSets
 from fugu.operators.mechanism import Floats
@@ -47,6 +48,8 @@ class PublishedNumbers:
     @property
     def _entries(self) -> int:
         domain = self.domain
+        if isinstance(domain, HadamardHalves):
+            return 2
         return domain.size if isinstance(domain, SymbolSets) else self.symbols
 
     def _content(self, value: bytes, headers: Sequence[Header]) -> Row:
@@ -69,7 +72,7 @@ class PublishedNumbers:
 
     def _numbers(self, told: Sequence[object]) -> list[float]:
         domain = self.domain
-        if not isinstance(domain, Alphabet):
+        if not isinstance(domain, Alphabet) or isinstance(domain, HadamardHalves):
             return [float(str(number)) for number in told]
         indices = [domain.index_of(symbol) for symbol in told]
         if isinstance(domain, SymbolSets):
