@@ -11,7 +11,9 @@ from fugu.operators.wevent_local.window_reports import WindowReports
 class LocalBudgetAbsorption(WindowReports):
     """Report anew where the last report has become wrong, with what silent positions left.
 
-    Claim. As for `WindowReports`, as are parameters, input, release and errors.
+    Claim. As for `WindowReports`; input, release and errors are the same, too.
+
+    Parameters: `symbols`, `window`, `epsilon` and `dissimilarity`, as there.
 
     >>> from fugu.operators.trial import released
     >>> mechanism = LocalBudgetAbsorption(symbols=3, window=2, epsilon=40.0)

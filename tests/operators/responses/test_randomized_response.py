@@ -44,7 +44,7 @@ def grr_examples(kind: type[GeneralizedRandomizedResponse]) -> tuple[Example, ..
 
 
 def hadamard_examples(kind: type[HadamardResponse]) -> tuple[Example, ...]:
-    mechanisms = [kind(2, epsilon=1.0), kind(5, epsilon=0.1), kind(64, epsilon=30.0)]
+    mechanisms = [kind(2, epsilon=1.0), kind(5, epsilon=0.1), kind(6, epsilon=30.0)]
     budgets = [Budgeted(kind(4, 0.5), total=2.0), Budgeted(kind(3, 0.5), total=1.0, window=4)]
     return (
         *(Example(lrm, np.arange(min(lrm.symbols, 9))) for lrm in mechanisms),
