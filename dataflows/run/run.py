@@ -34,7 +34,7 @@ from fugu.dataflows.monitoring.monitor import Monitor
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.link import Link
 from fugu.dataflows.run.stopping import Starting
-from fugu.dataflows.state.recovery import forget_unfinished_epochs, unusable_store
+from fugu.dataflows.state.recovery import damaged_store, forget_unfinished_epochs, unusable_store
 from fugu.operators import compiled
 from fugu.operators.compiled import folders
 from fugu.operators.temporal.temporal_perturbation import End
@@ -178,7 +178,9 @@ def _run_shard(file: PipelineFile, plan: Plan, shard: Shard) -> None:
             plan.directory.note_stop(stopped_at)
     except BytewaxRuntimeError as error:
         raise _cause(error) from None
-    except (RuntimeError, NoPartitionsError, MissingPartitionsError, InconsistentPartitionsError):
+    except (NoPartitionsError, MissingPartitionsError, InconsistentPartitionsError):
+        raise damaged_store(plan.directory.recovery) from None
+    except RuntimeError:
         raise unusable_store(plan.directory.recovery) from None
     except Exception as error:
         raise _cause(error) from None

@@ -9,6 +9,15 @@ import orjson
 import pytest
 from kafka import KafkaConsumer
 
+from fugu.dataflows.base.errors import StartContended, StartRefused, exit_code
+from fugu.dataflows.kafka.client import Client, Topic
+from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
+from fugu.dataflows.publishing import registration
+from fugu.dataflows.publishing.entries import PipelineEntry
+from fugu.dataflows.publishing.ledger_topic import read_ledger, write_entry
+from fugu.dataflows.publishing.registration import register
+from tests.conformance.kinds import KINDS
+from tests.kafka.clients import connected
 from tests.kafka.pipelines import (
     MEMORYLESS,
     Document,
@@ -203,3 +212,31 @@ def test_a_ledger_that_would_forget_is_refused(
     document["ledger"] = {"topic": "no-such-ledger"}
     said = refusal(write_pipeline(tmp_path, document, MEMORYLESS))
     assert "(ledger.topic) does not exist" in said
+
+
+def test_of_two_that_enter_at_the_same_moment_the_one_that_is_refused_may_start_again(
+    bootstrap: str, ledger: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    promised = KINDS["crr"].examples()[0].mechanism.guarantees()
+    most = DeclaredBudget(1.5 * max(one.epsilon for one in promised), 1e-6)
+    one, other = (
+        PipelineEntry(name, "raw", "raw-id", f"{name}.out", f"{name}-id", "0123", promised, most)
+        for name in ("one", "other")
+    )
+    client = connected(bootstrap)
+    topic = client.topic(ledger)
+    assert topic is not None
+
+    def write_beside(client: Client, topic: Topic, entry: PipelineEntry) -> None:
+        write_entry(client, topic, other)
+        write_entry(client, topic, entry)
+
+    with monkeypatch.context() as at_once:
+        at_once.setattr(registration, "write_entry", write_beside)
+        with pytest.raises(StartContended, match=r"at the same moment.*start again") as refused:
+            register(client, topic, one)
+    assert exit_code(refused.value) == 1
+    assert [entry.pipeline for entry in read_ledger(client, topic).pipelines] == ["other"]
+    with pytest.raises(StartRefused, match="come to") as refused:
+        register(client, topic, one)
+    assert exit_code(refused.value) == 78, "the other one stays"
