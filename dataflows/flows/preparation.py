@@ -2,6 +2,7 @@
 
 import logging
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -103,13 +104,18 @@ def prepared_after_a_look(
     return _prepared(given, shards, stop, finishing)
 
 
+@dataclass(frozen=True)
+class Look:
+    """Hold the plans of a start, of which none is ever to run, and what it would warn of."""
+
+    plans: list[Plan]
+    warnings: list[str]
+
+
 def looked_at(
     file: PipelineFile, shards: list[int] | None = None, *, finishing: End | None = None
-) -> list[Plan]:
-    """Raise what a start would refuse; return its plans, of which none is ever to run.
-
-    Nothing is created, written or said.
-    """
+) -> Look:
+    """Raise what a start would refuse; nothing is created, written or said."""
     return _looked_at(Given.by(file), shards, finishing)
 
 
@@ -122,14 +128,15 @@ def _prepared(
     return plans
 
 
-def _looked_at(given: Given, shards: list[int] | None, finishing: End | None) -> list[Plan]:
-    with silent():
+def _looked_at(given: Given, shards: list[int] | None, finishing: End | None) -> Look:
+    with silent() as warnings:
         preparation = Preparation(given, StopFlag(), finishing, looking=True)
         plans = preparation.plans(shards)
         preparation.require_claims(plans)
         for plan in plans:
             plan.require_resumable()
-    return plans
+            plan.require_whole_rows()
+    return Look(plans, warnings)
 
 
 class Preparation:

@@ -1,9 +1,10 @@
 """Serve a few read-only pages over HTTP, on threads of their own."""
 
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from errno import EADDRINUSE
+from errno import EADDRINUSE, EMFILE, ENFILE
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
 from threading import Thread
@@ -18,6 +19,8 @@ from fugu.dataflows.pipeline.config import MetricsEndpoint
 
 _CLIENT_SECONDS = 5
 _POLL_SECONDS = 0.1
+_MAY_PASS = EADDRINUSE, EMFILE, ENFILE, socket.EAI_AGAIN
+"""List the errors that may be gone at the next start; the last one is that of a name server."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +51,8 @@ class MetricsServer:
     """Own a port from construction on, so that one in use is noticed before all else."""
 
     def __init__(self, host: str, port: int, pages: Pages) -> None:
-        try:
+        with _listening(host, port):
             self._server = _Server(host, port, pages)
-        except OSError as error:
-            kind = AddressInUse if error.errno == EADDRINUSE else ConfigurationError
-            raise kind(
-                f"metrics: cannot listen on {host}:{port} ({error.strerror or error}). Give "
-                "metrics.host and metrics.port of the pipeline file an address of this machine "
-                "and a free port."
-            ) from None
         serve = self._server.serve_forever
         Thread(target=serve, args=(_POLL_SECONDS,), name="metrics", daemon=True).start()
 
@@ -64,6 +60,31 @@ class MetricsServer:
         """Answer no more and give the port back."""
         self._server.shutdown()
         self._server.server_close()
+
+
+def require_free(endpoint: MetricsEndpoint) -> None:
+    """Raise what listening there would raise; a start at the same moment is not disturbed."""
+    host, port = endpoint.host, endpoint.port
+    with _listening(host, port), socket.socket(_family(host), socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((host, port))
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        kind = AddressInUse if error.errno in _MAY_PASS else ConfigurationError
+        raise kind(
+            f"metrics: cannot listen on {host}:{port} ({error.strerror or error}). Give "
+            "metrics.host and metrics.port of the pipeline file an address of this machine "
+            "and a free port."
+        ) from None
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 def serve(
@@ -94,7 +115,7 @@ class _Server(ThreadingMixIn, TCPServer):
 
     def __init__(self, host: str, port: int, pages: Pages) -> None:
         self.pages = pages
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.address_family = _family(host)
         super().__init__((host, port), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:

@@ -109,20 +109,6 @@ def _run(
     log.info("pipeline %s: stopped, state is written", pipeline.name)
 
 
-def shard_numbers(names: list[str], shards: int) -> list[int] | None:
-    """Return `0/4` and `2/4` as [0, 2]; None where no shard is named."""
-    numbers = set()
-    for name in names:
-        number, _, count = name.partition("/")
-        if not number.isdecimal() or count != str(shards) or int(number) >= shards:
-            raise ConfigurationError(
-                f"--shard {name}: write NUMBER/{shards} with a number from 0 to {shards - 1}; "
-                f"the pipeline file says state.shards: {shards}"
-            )
-        numbers.add(int(number))
-    return sorted(numbers) or None
-
-
 def flow(path: str) -> Dataflow:
     """Return the dataflow of an unsharded pipeline, for people who know bytewax.
 

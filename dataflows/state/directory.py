@@ -78,7 +78,7 @@ class StateDirectory:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
         except OSError as error:
-            raise self._unusable(error) from None
+            raise self.unusable(error) from None
         if not _taken(self._lock):
             self.unlock()
             raise self.in_use()
@@ -118,7 +118,7 @@ class StateDirectory:
                 ) from None
             return None
         except OSError as error:
-            raise self._unusable(error) from None
+            raise self.unusable(error) from None
         stored = _fingerprint(self.path / _FILE, content)
         if not recovery_parts(self.recovery):
             raise StartRefused(
@@ -200,7 +200,8 @@ class StateDirectory:
                 file.flush()
                 os.fsync(file.fileno())
 
-    def _unusable(self, error: OSError) -> FuguError:
+    def unusable(self, error: OSError) -> FuguError:
+        """Return what is raised where the directory cannot be made, read or written."""
         what = f"state directory {self.path} cannot be used ({error.strerror}). "
         if error.errno in _MAY_PASS:
             return FuguError(f"{what}Make room or repair the disk, and start again.")

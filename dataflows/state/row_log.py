@@ -145,7 +145,7 @@ class BlockLog(Generic[Table]):
                 path.unlink()
 
     def _path(self, generation: int) -> Path:
-        return self.directory / f"{self._of}-{self.partition:06d}.{generation:08d}.rows"
+        return _path(self.directory, self._of, self.partition, generation)
 
 
 class RowLog(BlockLog[RowTable]):
@@ -194,10 +194,10 @@ def read_rows(
     return table if before is None else before.converted(table, start, exhaustible)
 
 
-def require_whole(directory: Path, pointer: bytes) -> None:
+def require_whole(directory: Path, pointer: bytes, of: str = _ROWS) -> None:
     """Raise what `load` raises where a part of a log is missing or damaged, and change nothing."""
     partition, generation, length = _place(pointer)
-    path = directory / f"{_ROWS}-{partition:06d}.{generation:08d}.rows"
+    path = _path(directory, of, partition, generation)
     _require_length(path, length)
     for block in blocks(path, length):
         read(block)
@@ -259,6 +259,10 @@ def blocks(path: Path, length: int | None = None) -> Iterator[bytes]:
             f"{path} is damaged: its blocks do not end where the last snapshot says. Restore the "
             "state directory from a backup; starting without it would reset budgets."
         )
+
+
+def _path(directory: Path, of: str, partition: int, generation: int) -> Path:
+    return directory / f"{of}-{partition:06d}.{generation:08d}.rows"
 
 
 def log_files(directory: Path, partition: int, of: str = _ROWS) -> list[Path]:

@@ -11,10 +11,8 @@ from tests.kafka.topics import TopicFactory
 
 RECORDS = 8_000
 LIMITED = ["sh", "-c", 'ulimit -f "$1" && shift && PYTHONDONTWRITEBYTECODE=1 exec "$@"', "sh"]
-"""No file may grow beyond so many blocks of 512 bytes, a quota that needs no privileges: not even those
-of compiled modules, half of which would stay."""
-
-
+"""No file may grow beyond so many blocks of 512 bytes: a quota that needs no privileges. Compiled
+modules are not written, half of which would stay."""
 SMALLEST = 8
 
 

@@ -14,11 +14,11 @@ from fugu.dataflows.commands.state import show
 from fugu.dataflows.commands.validate import validate
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.faults.killed_shards import aggregate_document
+from tests.kafka.foretold import refusal_foretold
 from tests.kafka.pipelines import (
     SECRET,
     SECRET_VARIABLE,
     Document,
-    refusal,
     running,
     write_pipeline,
 )
@@ -105,7 +105,7 @@ def test_topics_that_keep_no_single_order_are_found_before_the_start(
     assert set(failed) == {"sink.topic", "sink.partials"}
     assert "has 2 partitions, but aggregates are written in order" in failed["sink.topic"]
     assert "has 3 partitions, but aggregates are written in order" in failed["sink.partials"]
-    said = refusal(path)
+    said = refusal_foretold(path)
     assert all(problem in said for problem in failed.values())
 
 

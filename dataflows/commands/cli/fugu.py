@@ -14,7 +14,6 @@ import typer
 from fugu.dataflows.base import logs
 from fugu.dataflows.base.errors import (
     CannotBeAudited,
-    ConfigurationError,
     FuguError,
     exit_code,
     unexpected,
@@ -47,6 +46,7 @@ from fugu.dataflows.commands.state_repartition import repartition
 from fugu.dataflows.commands.state_upgrade import upgrade
 from fugu.dataflows.commands.validate import validate
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.run.dealing import require_all_shards, shard_numbers
 
 app = typer.Typer(
     name="fugu",
@@ -131,26 +131,14 @@ def run(
         file = PipelineFile.read(pipeline)
         logs.configure(log_format or file.pipeline.logs, supervised_as)
         if processes is not None:
-            _supervise(file, processes, log_format, alone=not shard and not finish)
+            require_all_shards(named=bool(shard), finishing=finish)
+            from fugu.dataflows.run.supervise import supervise
+
+            raise typer.Exit(supervise(file, processes, log_format))
         from fugu.dataflows.run.run import run as run_pipeline
-        from fugu.dataflows.run.run import shard_numbers
 
         chosen = shard_numbers(shard or [], file.pipeline.state.shards)
         run_pipeline(file, chosen, finish=finish, supervised=supervised_as is not None)
-
-
-def _supervise(
-    file: PipelineFile, processes: int, log_format: LogFormat | None, *, alone: bool
-) -> NoReturn:
-    from fugu.dataflows.run.supervise import supervise
-
-    if not alone:
-        raise ConfigurationError(
-            "--processes runs all shards, and goes on until it is stopped: leave --shard and "
-            "--finish out. To finish streams, stop the pipeline and run it with --finish, in one "
-            "process"
-        )
-    raise typer.Exit(supervise(file, processes, log_format))
 
 
 @contextmanager
