@@ -49,13 +49,13 @@ def check_start(file: PipelineFile, as_run: AsRun, checks: Checks) -> None:
     for warning in look.warnings:
         if not checks.have_said(warning):
             checks.warned("start", warning)
-    begun = any(not plan.directory.is_empty for plan in look.plans)
-    goes_on = "goes on with its state" if begun else "begins without a state"
     owner = _owned_by_another(file, shards, as_run)
-    if owner is None:
-        checks.passed("start", f"{goes_on}, {look.plans[0].client.name}")
-    else:
-        checks.in_use("start", f"{owner.in_use()} Then it {goes_on}.")
+    if owner is not None:
+        checks.in_use("start", str(owner.in_use()))
+        return
+    begun = any(not plan.directory.is_empty for plan in look.plans)
+    state = "goes on with its state" if begun else "begins without a state"
+    checks.passed("start", f"{state}, {look.plans[0].client.name}")
 
 
 def _check_port(file: PipelineFile, checks: Checks) -> None:

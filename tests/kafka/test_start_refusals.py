@@ -288,7 +288,10 @@ CHANGES: dict[str, Callable[[Document], object]] = {
     "cannot be used (Not a directory)": lambda document: document["state"].update(
         directory="model.json/state"
     ),
-    "state.control) does not exist": lambda document: document["state"].update(control="nowhere"),
+    "(state.control) cannot be used": lambda document: (
+        document["state"].update(control="nowhere"),
+        document["sink"].update(create=False),
+    ),
     "ledger.topic) does not exist": lambda document: document.update(ledger={"topic": "nowhere"}),
 }
 
