@@ -75,8 +75,7 @@ def _listening(host: str, port: int) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        kind = AddressInUse if error.errno in _MAY_PASS else ConfigurationError
-        raise kind(
+        raise (AddressInUse if error.errno in _MAY_PASS else ConfigurationError)(
             f"metrics: cannot listen on {host}:{port} ({error.strerror or error}). Give "
             "metrics.host and metrics.port of the pipeline file an address of this machine "
             "and a free port."

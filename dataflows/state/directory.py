@@ -93,7 +93,11 @@ class StateDirectory:
 
     def refuse_while_exchanged(self) -> None:
         """Raise `StartRefused` where a command was cut short that exchanges directories."""
-        if command := exchanging(self.path.parent):
+        try:
+            command = exchanging(self.path.parent)
+        except OSError as error:
+            raise self.unusable(error) from None
+        if command is not None:
             self.unlock()
             raise StartRefused(
                 f"{self.path}: the state was being exchanged for another one when the command "

@@ -13,11 +13,8 @@ class LookingDirectory(StateDirectory):
         self.refuse_while_exchanged()
         try:
             require_room(self.path)
-            lock = self.path / "lock"
-            require_access(filter(lambda path: path.exists(), (lock, self.recovery, self.rows)))
-            require_access(
-                path for folder in (self.recovery, self.rows) for path in folder.glob("*")
-            )
+            for folder in (self.path, self.recovery, self.rows):
+                require_access(folder.glob("*"))
         except OSError as error:
             raise self.unusable(error) from None
 
