@@ -31,6 +31,7 @@ from fugu.dataflows.commands import (
     state,
 )
 from fugu.dataflows.commands.audit import audit
+from fugu.dataflows.commands.cli.interrupted import interruptible
 from fugu.dataflows.commands.evaluate import evaluate
 from fugu.dataflows.commands.explain import explain
 from fugu.dataflows.commands.init import init
@@ -80,6 +81,7 @@ def fugu(
 
 
 @app.command()
+@interruptible
 def demo(
     users: Annotated[int, typer.Option(min=1, help="How many users send records.")] = 2_000,
     records: Annotated[int, typer.Option(min=1_000, help="How many records in all.")] = 100_000,
@@ -206,16 +208,17 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
     ),
 }
 for _name, _command in _COMMANDS.items():
-    app.command(_name)(_command)
+    app.command(_name)(interruptible(_command))
 for _name, (_about, _commands) in _GROUPS.items():
     _group = typer.Typer(no_args_is_help=True, help=_about)
     app.add_typer(_group, name=_name)
     for _part, _command in _commands.items():
-        _group.command(_part)(_command)
+        _group.command(_part)(interruptible(_command))
 
 
 def main() -> None:
     """Run the command; a failure is one clear text on stderr and exit code 1 (audit: 2 or 3).
+    Ctrl-C ends with 130.
 
     A failed process ends at once: nothing that a Kafka producer still holds may be delivered when
     the next process already looks for what was published.

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
+from typing import Any
 
 import pytest
 
