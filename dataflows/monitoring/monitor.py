@@ -45,7 +45,14 @@ class Monitor:
         self._watches: Sequence[TopicsWatch | SourceWatch] = ()
         self._refused = RefusedStarts(file.resolve(pipeline.state.directory))
         endpoint = None if supervised else pipeline.metrics
-        self._server = serve(endpoint, self._numbers, health.problem, health.stuck, health.degraded)
+        self._server = serve(
+            endpoint,
+            self._numbers,
+            health.problem,
+            health.stuck,
+            health.degraded,
+            health.waiting,
+        )
         self._partitions: list[int] = []
 
     def observe(self, plans: list[Plan]) -> list[Plan]:
@@ -82,6 +89,7 @@ class Monitor:
             health.problem(),
             health.stuck(),
             health.degraded(),
+            health.waiting(),
         )
 
     def __enter__(self) -> Self:

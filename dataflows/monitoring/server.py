@@ -32,10 +32,14 @@ class Page:
     content: bytes
 
 
-def verdict(problem: str | None, degraded: Sequence[str] = ()) -> Page:
-    """Return the page of a health: 200, or 503 and the reason; 200 may have reasons to act on."""
+def verdict(problem: str | None, degraded: Sequence[str] = (), waiting: Sequence[str] = ()) -> Page:
+    """Return the page of a health: 200, or 503 and the reason; 200 may have reasons to act on, or
+    say what is waited for."""
     if problem is None and degraded:
         content = orjson.dumps({"status": "degraded", "reasons": [*degraded]})
+        return Page(200, "application/json", content + b"\n")
+    if problem is None and waiting:
+        content = orjson.dumps({"status": "ok", "waiting": [*waiting]})
         return Page(200, "application/json", content + b"\n")
     if problem is None:
         return Page(200, "application/json", b'{"status":"ok"}\n')
@@ -92,17 +96,18 @@ def serve(
     problem: Callable[[], str | None],
     stuck: Callable[[], str | None],
     degraded: Callable[[], Sequence[str]],
+    waiting: Callable[[], Sequence[str]],
 ) -> MetricsServer | None:
     """Serve numbers and health, where the pipeline file says `metrics`.
 
     /metrics    the numbers
-    /healthz    200 while the pipeline does its work, with reasons if it is `degraded`; else 503
-                and the reason: readiness, alerts
+    /healthz    200 while the pipeline does its work, with reasons if it is `degraded`, or what it
+                waits for; else 503 and the reason: readiness, alerts
     /livez      503 only when a restart would help, which Kafka's absence is not: liveness
     """
     pages = {
         "/metrics": lambda: Page(200, CONTENT_TYPE_LATEST, metrics().text()),
-        "/healthz": lambda: verdict(problem(), degraded()),
+        "/healthz": lambda: verdict(problem(), degraded(), waiting()),
         "/livez": lambda: verdict(stuck()),
     }
     return None if endpoint is None else MetricsServer(endpoint.host, endpoint.port, pages)
