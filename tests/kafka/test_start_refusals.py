@@ -207,6 +207,11 @@ def test_a_sink_that_lost_what_a_replay_must_recognise_is_refused(
     said = refusal_foretold(pipeline.write())
     assert "partition 0: the last snapshot ends at offset 20" in said
     assert "releases that were already published cannot be recognised" in said
+    path = pipeline.write()
+    fugu("migrate", path, path)
+    with running(path) as process:
+        wait_until_published(process, pipeline, RECORDS + 3)
+        assert process.stop() == 0, process.stderr
 
 
 def test_topics_that_were_created_anew_are_refused(
