@@ -15,7 +15,6 @@ from fugu.dataflows.flows.found_partitioner import as_begun, sampled_keys
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.connection import Connection
-from fugu.dataflows.pipeline.config import Ledger
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.mechanisms import (
     configure,
@@ -27,6 +26,7 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.policy_changes import signatures_of, who_can_change
 from fugu.dataflows.pipeline.policy_topic import log_remarks, policy_topic_remarks
 from fugu.dataflows.pipeline.secrets import read_keys
+from fugu.dataflows.pipeline.sections import Ledger
 from fugu.dataflows.pipeline.topics import outputs, policies_problem, source_problems, without_added
 from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.publishing.ledger_topic import ledger_problem

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from fugu.dataflows.base.errors import AddressInUse, FuguError
 from fugu.dataflows.commands.checks import Checks
-from fugu.dataflows.flows.preparation import looked_at
 from fugu.dataflows.flows.sections import end_of
+from fugu.dataflows.flows.starting import looked_at
 from fugu.dataflows.flows.state_directories import directories_of, root_directory
 from fugu.dataflows.monitoring.server import require_free
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile

@@ -15,7 +15,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from fugu.dataflows.base.errors import AddressInUse, ConfigurationError
 from fugu.dataflows.base.metrics import Metrics
-from fugu.dataflows.pipeline.config import MetricsEndpoint
+from fugu.dataflows.pipeline.sections import MetricsEndpoint
 
 _CLIENT_SECONDS = 5
 _POLL_SECONDS = 0.1

@@ -27,8 +27,8 @@ from bytewax.run import cli_main
 from fugu.dataflows.base.errors import ConfigurationError, FuguError, ShutOut, unexpected
 from fugu.dataflows.base.native_stderr import native_stderr_hidden
 from fugu.dataflows.flows.plan import Plan, Shard, require_held_now
-from fugu.dataflows.flows.preparation import prepared, prepared_after_a_look
 from fugu.dataflows.flows.sections import aggregate_of, end_of
+from fugu.dataflows.flows.starting import prepared, prepared_after_a_look
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.monitor import Monitor
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile

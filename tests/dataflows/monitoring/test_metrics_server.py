@@ -9,7 +9,7 @@ import pytest
 
 from fugu.dataflows.base.errors import AddressInUse, ConfigurationError, exit_code
 from fugu.dataflows.monitoring.server import MetricsServer, Page, require_free
-from fugu.dataflows.pipeline.config import MetricsEndpoint
+from fugu.dataflows.pipeline.sections import MetricsEndpoint
 
 HOST = "127.0.0.1"
 
