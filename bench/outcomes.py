@@ -13,7 +13,7 @@ import orjson
 
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.flows.plan import Plan
-from fugu.dataflows.flows.preparation import prepared
+from fugu.dataflows.flows.starting import prepared
 from fugu.dataflows.kafka.client import Reader
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile

@@ -16,7 +16,7 @@ from bench.path_results import Results, Settings
 from bench.pipeline import Workplace, example_stream
 from bench.stream import produce
 from fugu.dataflows.base.batches import Batch
-from fugu.dataflows.flows.preparation import prepared
+from fugu.dataflows.flows.starting import prepared
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.state.row_table import RowTable

@@ -51,6 +51,11 @@ class StateInUse(StartRefused):
     """Report that another process owns the state; it may stop."""
 
 
+class StartContended(StartRefused):
+    """Report that several pipelines were entered at once; the next start knows which of them are
+    there."""
+
+
 class TakenOver(FuguError):
     """Report that another process goes on with the state; starting again would take it back."""
 
@@ -79,11 +84,14 @@ NO_RESTART_HELPS = 78
 """The exit code of `fugu run` after an error that the next start would meet again (EX_CONFIG)."""
 
 
+_FINAL = ConfigurationError, StartRefused, TakenOver, ReleaseMismatch, BudgetExhausted
+_MAY_PASS = StateInUse, StartContended
+
+
 def exit_code(error: BaseException) -> int:
     """Return the exit code of `fugu run`: 1 where a restart may help, as when Kafka is back."""
-    final = ConfigurationError, StartRefused, TakenOver, ReleaseMismatch, BudgetExhausted
-    is_final = isinstance(error, final)
-    return NO_RESTART_HELPS if is_final and not isinstance(error, StateInUse) else 1
+    is_final = isinstance(error, _FINAL) and not isinstance(error, _MAY_PASS)
+    return NO_RESTART_HELPS if is_final else 1
 
 
 @contextmanager

@@ -94,18 +94,34 @@ def report(failure: str) -> None:
     typer.secho(f"fugu: {prefix(process)}{failure}", err=True, fg=typer.colors.RED)
 
 
+class _Warnings(logging.Handler):
+    """Keep what a thread warns of."""
+
+    def __init__(self, thread: int) -> None:
+        super().__init__(logging.WARNING)
+        self.thread = thread
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.thread == self.thread:
+            self.said.append(record.getMessage())
+
+
 @contextmanager
-def silent() -> Iterator[None]:
-    """Say nothing that this thread logs: a start says it once more."""
-    own, handlers = get_ident(), list(logging.getLogger().handlers)
+def silent() -> Iterator[list[str]]:
+    """Say nothing that this thread logs, but keep its warnings: a start says it once more."""
+    root, warnings = logging.getLogger(), _Warnings(get_ident())
+    handlers = list(root.handlers)
 
     def is_of_another_thread(record: logging.LogRecord) -> bool:
-        return record.thread != own
+        return record.thread != warnings.thread
 
     for handler in handlers:
         handler.addFilter(is_of_another_thread)
+    root.addHandler(warnings)
     try:
-        yield
+        yield warnings.said
     finally:
+        root.removeHandler(warnings)
         for handler in handlers:
             handler.removeFilter(is_of_another_thread)

@@ -12,6 +12,7 @@ from fugu.dataflows.base.install import install
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument, Plot, Seed
 from fugu.dataflows.commands.output import print_json, progress, require_picture
 from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 
 def audit(
@@ -32,8 +33,29 @@ def audit(
     What tells them apart is a lower bound of the privacy loss. The pipeline's secret is not used.
 
     Exit code 0: nothing exceeds the claim. 1: a bound exceeds the claim. 2: the file
-    or an option is not usable. 3: this pipeline cannot be audited. 2 and 3 are no verdict.
+    or an option is not usable. 3: this pipeline cannot be audited. 130: Ctrl-C. The last three are
+    no verdict. With --json, `status` is `survived`, `broken` or `cannot be audited`.
     """
+    try:
+        return _audited(pipeline, runs, steps, confidence, seed, plot, as_json=as_json)
+    except CannotBeAudited as reason:
+        if as_json:
+            name = pipeline.pipeline.name
+            print_json({"pipeline": name, "status": "cannot be audited", "reason": str(reason)})
+        raise
+
+
+def _audited(
+    pipeline: PipelineFile,
+    runs: int,
+    steps: int,
+    confidence: float,
+    seed: int,
+    plot: Path | None,
+    *,
+    as_json: bool,
+) -> bool:
+    """Attack, print what was found, and return whether the claim survived."""
     _require_packages(plot)
     from fugu.dataflows.offline.auditing.attacks import Effort, carried_out, worlds
     from fugu.dataflows.offline.auditing.families.by_section import audited

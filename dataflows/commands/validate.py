@@ -1,19 +1,20 @@
 """Check a pipeline file, and with `--kafka` its topics, changing nothing."""
 
+from contextlib import suppress
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.base.errors import FuguError, StartRefused
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
-from fugu.dataflows.commands.output import folding_table, print_json
+from fugu.dataflows.commands.checks import Checks
+from fugu.dataflows.commands.validate_start import AsRun, check_start
+from fugu.dataflows.flows.added_partitions import partitions_begun
 from fugu.dataflows.flows.found_partitioner import as_begun, sampled_keys
-from fugu.dataflows.flows.preparation import looked_at
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.connection import Connection
-from fugu.dataflows.pipeline.config import Ledger
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.mechanisms import (
     configure,
@@ -25,32 +26,13 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.policy_changes import signatures_of, who_can_change
 from fugu.dataflows.pipeline.policy_topic import log_remarks, policy_topic_remarks
 from fugu.dataflows.pipeline.secrets import read_keys
-from fugu.dataflows.pipeline.topics import outputs, policies_problem, source_problems
+from fugu.dataflows.pipeline.sections import Ledger
+from fugu.dataflows.pipeline.topics import outputs, policies_problem, source_problems, without_added
 from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.publishing.ledger_topic import ledger_problem
 
 _SMALL_RECORD_BYTES = 4096
-_COLUMNS = ("check", "result", "detail")
 _DAY_MS = 24 * 60 * 60 * 1000
-
-
-class Checks:
-    """Collect results in the order in which they were found."""
-
-    def __init__(self) -> None:
-        self.results: list[tuple[str, str, str]] = []
-
-    def passed(self, what: str, detail: str) -> None:
-        """Report that a check passed."""
-        self.results.append((what, "ok", detail))
-
-    def failed(self, what: str, advice: str) -> None:
-        """Report that the pipeline would not start."""
-        self.results.append((what, "failed", advice))
-
-    def warned(self, what: str, advice: str) -> None:
-        """Report that the pipeline would start, but somebody should look."""
-        self.results.append((what, "warning", advice))
 
 
 def validate(
@@ -59,13 +41,24 @@ def validate(
         bool, typer.Option("--kafka", help="Check the topics too; nothing is changed.")
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Fail for warnings, too.")] = False,
+    shard: Annotated[
+        list[str] | None, typer.Option(help="With --kafka: as run --shard 0/4 would start.")
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(metavar="N", help="With --kafka: as run --processes N would.")
+    ] = None,
+    finish: Annotated[
+        bool, typer.Option("--finish", help="With --kafka: as run --finish would.")
+    ] = False,
     as_json: AsJson = False,
 ) -> bool:
     """Check a pipeline file; exit with 1 if the pipeline would not start.
 
-    With --kafka everything is looked at as a start does: state, secret, topics, offsets, ledger.
+    With --kafka everything is looked at as a start does: state, secret, topics, offsets, ledger,
+    the port of metrics. Give --shard, --processes and --finish as you would to run. A pipeline that
+    runs now is said to be in use, which is no start, either.
     """
-    file, checks = pipeline, Checks()
+    file, checks, as_run = pipeline, Checks(), AsRun(shard or [], processes, finish)
     checks.passed("pipeline file", str(file.path))
     try:
         mechanism = configure(file).mechanism
@@ -84,20 +77,23 @@ def validate(
         checks.failed("secret", str(error))
     signatures = _signatures(file, checks)
     try:
+        as_run.shards(file)
+    except FuguError as error:
+        checks.failed("start", str(error))
+    try:
         connection = file.connection()
         if kafka:
-            _check_kafka(file, connection, signatures, checks)
+            with suppress(StartRefused):  # which the start says once more
+                _check_kafka(file, connection, signatures, checks)
+            check_start(file, as_run, checks)
         else:
             checks.passed("kafka", f"{connection.bootstrap}, {connection.protocol}, not contacted")
     except FuguError as error:
         checks.failed("kafka", str(error))
-    if as_json:
-        rows = [dict(zip(_COLUMNS, row, strict=True)) for row in checks.results]
-        print_json(rows)
-    else:
-        _print(checks, kafka)
-    wrong = {"failed", "warning"} if strict else {"failed"}
-    return all(result not in wrong for _, result, _ in checks.results)
+    checks.print(as_json=as_json)
+    if not kafka and not as_json:
+        Console().print("Topics were not looked at; add --kafka to check them too.")
+    return checks.are_passed(strict=strict)
 
 
 def _signatures(file: PipelineFile, checks: Checks) -> Signatures | None:
@@ -119,47 +115,26 @@ def _check_kafka(
     source = client.topic(pipeline.source.topic)
     checks.passed("kafka", f"{connection.bootstrap}, {connection.protocol}, {client.name}")
     if source is None:
-        _check_start(file, checks)
         return
     _report("source.topic", source, source_problems(pipeline, source), checks)
     _check_partitioner(file, client, source, checks)
     _check_source_limits(source, pipeline.source.max_value_bytes, checks)
-    for output in outputs(pipeline, source):
+    begun = partitions_begun(file)
+    known = source if begun is None else without_added(source, begun)
+    for output in outputs(pipeline, known, begun):
         sink = client.topic(output.name)
-        wanted = output.partitions_in_words
         if sink is not None:
             _report(output.key, sink, output.problems(sink), checks)
             _check_sink_limits(output.key, sink, checks)
         elif pipeline.sink.create:
+            wanted = output.partitions_in_words
             checks.passed(output.key, f"{output.name} will be created with {wanted}")
         else:
-            checks.failed(
-                output.key,
-                f"topic {output.name} does not exist; create it with {wanted}, or write "
-                "sink.create: true",
-            )
-    _check_start(file, checks)
+            checks.failed(output.key, output.missing)
     if signatures is not None:
         _check_policies(client, signatures, pipeline.partials_topic, checks)
     if pipeline.ledger is not None:
         _check_ledger(client, pipeline.ledger, checks)
-
-
-def _check_start(file: PipelineFile, checks: Checks) -> None:
-    """Look at state, secret, offsets, ledger and claims with the code of a start."""
-    try:
-        plans = looked_at(file)
-        for plan in plans:
-            plan.require_whole_rows()
-    except FuguError as error:
-        said = {line for _, _, detail in checks.results for line in detail.splitlines()}
-        if not said.issuperset(str(error).splitlines()):
-            checks.failed("start", str(error))
-        return
-    begun = any(not plan.directory.is_empty for plan in plans)
-    running = any(plan.directory.is_in_use for plan in plans)
-    state = "goes on with its state" if begun else "begins without a state"
-    checks.passed("start", f"{state}, {plans[0].client.name}{', runs now' * running}")
 
 
 def _check_partitioner(file: PipelineFile, client: Client, source: Topic, checks: Checks) -> None:
@@ -245,14 +220,3 @@ def _check_retention(key: str, topic: Topic, when: str, checks: Checks) -> None:
             f"{topic.name} keeps records for {retention / 3_600_000:.1f} hours; if they go {when}, "
             "the pipeline refuses to continue",
         )
-
-
-def _print(checks: Checks, kafka: bool) -> None:
-    colours = {"ok": "green", "failed": "red", "warning": "yellow"}
-    table = folding_table(*_COLUMNS)
-    for what, result, detail in checks.results:
-        table.add_row(what, f"[{colours[result]}]{result}[/]", detail)
-    console = Console()
-    console.print(table)
-    if not kafka:
-        console.print("Topics were not looked at; add --kafka to check them too.")

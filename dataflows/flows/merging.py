@@ -38,7 +38,9 @@ from fugu.dataflows.records.contributions import Figures
 from fugu.dataflows.stages.log_entries import PLANS_KEY, Entry, MechanismPlan, read_entry
 from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
-from fugu.dataflows.state.row_log import BlockLog
+from fugu.dataflows.state.recovery import resuming
+from fugu.dataflows.state.row_block import read
+from fugu.dataflows.state.row_log import BlockLog, require_whole
 from fugu.operators.integer_column import IntegerColumn
 from fugu.operators.mechanism import (
     ChangeableMechanism,
@@ -57,6 +59,8 @@ Show = Callable[[State], None]
 """Shows numbers of a mechanism that has this state."""
 TickReleases = Sequence[tuple[int, Releases]]
 """Ticks, and what is released for each."""
+_SUMS = "sums"
+"""Names the logs of sums of ticks that are not complete."""
 _BETWEEN_PLANS = 10
 """Ticks, and twice as many each time when plans come late or policies change all the time."""
 
@@ -120,6 +124,17 @@ class MergingPlan(Plan):
             never_own = Shared(1, lambda part, key: False)
             outputs.append(Output("plans", "plan_log", _plans, topic, begin, shared=never_own))
         return outputs
+
+    def require_whole_rows(self) -> None:
+        """Raise what restoring the merge would refuse: a damaged snapshot, or damaged sums."""
+        if self.directory.is_empty:
+            return
+        pointers = resuming(self.directory.recovery).pointers
+        content = pointers.get((f"{self._flow}.merge", part_name(0)))
+        if content is not None:
+            header, _ = read(content)
+            if sums := header.get("sums"):
+                require_whole(self.directory.rows, sums.encode(), _SUMS)
 
     def _read(self, batch: Batch) -> tuple[str, Entries]:
         place = f"topic {self.fingerprint.source_topic}, partition 0, offset"
@@ -219,7 +234,7 @@ class MergeStep(StatefulBatchLogic[Entries, Merged, bytes]):
         self._merge = merge
         self._wait, self._show, self._standing, self._left = wait, show, standing, left
         self._topic = topic
-        self._sums = BlockLog(directory, 0, OpenTicks(), of="sums")
+        self._sums = BlockLog(directory, 0, OpenTicks(), of=_SUMS)
         self._state = merge.start() if content is None else merge.restored(content, self._loaded)
         self._sums.table = self._state.open
         if clocks is not None:

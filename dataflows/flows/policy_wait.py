@@ -26,6 +26,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Event, Thread
 
+from fugu.dataflows.base.errors import OVER_NEW_RECORDS
 from fugu.dataflows.base.metrics import POLICY_WAIT, Metrics
 from fugu.dataflows.kafka.client import Reader
 from fugu.dataflows.kafka.source import StopFlag
@@ -138,7 +139,10 @@ class PolicyEnd:
             self._reader, read = self._reader or self._connect(), self._position
             end = self._reader.bounds([0])[0].end
             if not self._is_same():
-                self._wait.reason = "which was deleted and created again: start a new pipeline"
+                self._wait.reason = (
+                    "which was deleted and created again: bring the old topic back, or "
+                    + OVER_NEW_RECORDS
+                )
             elif end < read:
                 self._wait.reason = f"which ends {read - end} offsets before what was read of it"
             else:

@@ -1,4 +1,4 @@
-"""Check everything before a pipeline reads its first record, and plan its dataflows."""
+"""Check everything before a pipeline reads its first record: what all plans have in common."""
 
 import logging
 from contextlib import closing
@@ -6,56 +6,34 @@ from functools import partial
 from typing import Any, TypeVar
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.base.logs import silent
 from fugu.dataflows.flows.added_partitions import added_partitions, partitions_begun
 from fugu.dataflows.flows.first_start import (
     empty_topic_begin,
     own_begin,
-    refuse_entries,
     require_keys_without_a_past,
 )
 from fugu.dataflows.flows.former_stages import former_rows
 from fugu.dataflows.flows.found_partitioner import with_partitioner
 from fugu.dataflows.flows.given import Given
-from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.pipeline_entry import pipeline_entry
 from fugu.dataflows.flows.plan import Plan
-from fugu.dataflows.flows.policies import PoliciesPlan
-from fugu.dataflows.flows.policy_noise import PolicyNoise
-from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.flows.sections import (
     aggregate_of,
     layout_of,
-    policies_of,
-    publishes_the_truth,
-    reports_spending,
-    stage_of,
 )
 from fugu.dataflows.flows.state_directories import (
-    merge_directory,
-    policies_directory,
     shard_directories,
 )
-from fugu.dataflows.flows.streams import StreamsPlan
-from fugu.dataflows.flows.summing import SummingPlan
 from fugu.dataflows.kafka.client import Topic
 from fugu.dataflows.kafka.looking_client import LookingClient
 from fugu.dataflows.kafka.source import StopFlag
-from fugu.dataflows.kinds import AggregateOperator
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.pipeline.mechanisms import remarks_of
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.pipeline.policy_changes import signatures_of
-from fugu.dataflows.pipeline.policy_topic import loss_remarks
 from fugu.dataflows.pipeline.topics import (
     Topics,
     bounds_of,
-    find_aggregate_topics,
-    find_policies,
-    find_topics,
 )
-from fugu.dataflows.policies.zone_changes import Clocks
 from fugu.dataflows.publishing.control_topic import find_control
 from fugu.dataflows.publishing.entries import PipelineEntry
 from fugu.dataflows.publishing.envelope import Publisher
@@ -64,10 +42,7 @@ from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.publishing.registration import refuse_a_second_sink, register
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.log_entries import COVERED_KEY, POLICIES_KEY, partition_key
-from fugu.dataflows.stages.merging import Merging
 from fugu.dataflows.stages.stage import Stage
-from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint, check_same
 from fugu.dataflows.state.looking_directory import LookingDirectory
@@ -76,64 +51,11 @@ from fugu.operators.temporal.temporal_perturbation import End
 
 log = logging.getLogger(__name__)
 
-_FIGURES_AT_ONCE = 1_000_000
-"""Bound the figures of one batch of partial sums, whatever is waiting in the log."""
-
 Shape = TypeVar("Shape", bound=Plan)
 
 
-def prepared(
-    file: PipelineFile, shards: list[int] | None, stop: StopFlag, *, finishing: End | None = None
-) -> list[Plan]:
-    """Return plans of the given shards (of all, if none are given); nothing is read yet.
-
-    Their state directories are owned by this process from now on. All of them end when `stop` is
-    requested, and, if they are `finishing`, let out or discard what streams hold back. The merge of
-    an aggregate, and changes of policies, run where shard 0 does.
-    """
-    return _prepared(Given.by(file), shards, stop, finishing)
-
-
-def prepared_after_a_look(
-    file: PipelineFile, shards: list[int] | None, stop: StopFlag, *, finishing: End | None = None
-) -> list[Plan]:
-    """Return what `prepared` does, but look first, so that a refused start creates nothing."""
-    given = Given.by(file)
-    _looked_at(given, shards, finishing)
-    return _prepared(given, shards, stop, finishing)
-
-
-def looked_at(
-    file: PipelineFile, shards: list[int] | None = None, *, finishing: End | None = None
-) -> list[Plan]:
-    """Raise what a start would refuse; return its plans, of which none is ever to run.
-
-    Nothing is created, written or said.
-    """
-    return _looked_at(Given.by(file), shards, finishing)
-
-
-def _prepared(
-    given: Given, shards: list[int] | None, stop: StopFlag, finishing: End | None
-) -> list[Plan]:
-    preparation = Preparation(given, stop, finishing)
-    plans = preparation.plans(shards)
-    preparation.claim(plans)
-    return plans
-
-
-def _looked_at(given: Given, shards: list[int] | None, finishing: End | None) -> list[Plan]:
-    with silent():
-        preparation = Preparation(given, StopFlag(), finishing, looking=True)
-        plans = preparation.plans(shards)
-        preparation.require_claims(plans)
-        for plan in plans:
-            plan.require_resumable()
-    return plans
-
-
 class Preparation:
-    """Plan the dataflows of what is given."""
+    """Hold what the plans of all dataflows are made of."""
 
     def __init__(
         self, given: Given, stop: StopFlag, finishing: End | None, *, looking: bool = False
@@ -164,11 +86,6 @@ class Preparation:
         if why is not None:
             log.info("source.partitioner is %s", why)
 
-    def plans(self, shards: list[int] | None) -> list[Plan]:
-        """Plan all dataflows of the given shards."""
-        aggregate = aggregate_of(self.file.pipeline)
-        return self.streams(shards) if aggregate is None else self.aggregate(aggregate, shards)
-
     def claim(self, plans: list[Plan]) -> None:
         """Take the leases of all plans, once nothing else refuses the start."""
         if self.leases is not None:
@@ -180,93 +97,7 @@ class Preparation:
             with closing(self.leases):
                 self.leases.require_own({plan.unit: plan.directory.path for plan in plans})
 
-    def streams(self, shards: list[int] | None) -> list[Plan]:
-        """Plan one dataflow for each shard."""
-        pipeline, topics = self.pipeline, find_topics(self.client, self.pipeline, self.begun)
-        directories = self._owned(shards, topics)
-        source, admission = topics.source, self._admission(topics.source)
-        stage = stage_of(pipeline, self.mechanism, self.scope, source.identity, admission)
-        own = self._reading(stage)
-        own["ledger"] = self.ledger if reports_spending(pipeline) else None
-        plans: list[Plan] = [
-            self._plan(StreamsPlan, directory, topics, shard, **own)
-            for shard, directory in directories.items()
-        ]
-        self._enter(topics)
-        return plans
-
-    def aggregate(self, operator: AggregateOperator, shards: list[int] | None) -> list[Plan]:
-        """Plan one dataflow for each shard, the merge, and changes of policies."""
-        summing, merging = find_aggregate_topics(self.client, self.pipeline, self.begun)
-        topics = Topics(summing.source, merging.sink, summing.dead_letters)
-        directories = self._owned(shards, topics)
-        for shard, directory in directories.items():
-            own = range(shard, summing.source.partitions, self.pipeline.state.shards)
-            refuse_entries(self.client, summing.sink, directory, map(partition_key, own))
-        admission = self._admission(summing.source)
-        stage = Summing(operator.in_ticks(), operator.group_count, admission, operator.sets)
-        reading = self._reading(stage)
-        plans: list[Plan] = [
-            self._plan(SummingPlan, directory, summing, shard, **reading)
-            for shard, directory in directories.items()
-        ]
-        if shards is None or 0 in shards:
-            changing = self.pipeline.source.policies
-            wait = None if changing is None else PolicyWait(changing.topic)
-            plans.append(self._merging(operator, summing, merging, wait))
-            if wait is not None:
-                plans.append(self._policies(summing, wait))
-        self._enter(topics)
-        return plans
-
-    def _merging(
-        self,
-        operator: AggregateOperator,
-        summing: Topics,
-        merging: Topics,
-        wait: PolicyWait | None,
-    ) -> Plan:
-        directory = merge_directory(self.file, self.directory_class)
-        groups = operator.group_count
-        identity, partitions = summing.source.identity, summing.source.partitions
-        directory.lock()
-        policies = policies_of(self.pipeline)
-        if publishes_the_truth(self.pipeline):
-            log.warning(
-                "operator.irrelevant is exact: where no policy is relevant, true figures are "
-                "published"
-            )
-        refuse_entries(self.client, summing.sink, directory, [partition_key(0)])
-        return self._plan(
-            MergingPlan,
-            directory,
-            merging,
-            publisher=self._publisher(summing.source),
-            max_batch=max(1, min(self.pipeline.source.max_batch, _FIGURES_AT_ONCE // groups)),
-            merge=Merging(
-                self.mechanism, self.scope, identity, partitions, groups, waits=wait is not None
-            ),
-            ticks=operator.in_ticks(),
-            figures=operator.figures(),
-            wait=wait,
-            clocks=policies and Clocks.of(policies.policies),
-            noise=policies and partial(PolicyNoise, policies, merging.sink.name),
-        )
-
-    def _policies(self, summing: Topics, wait: PolicyWait) -> Plan:
-        signatures = signatures_of(self.file)
-        assert signatures is not None
-        policies = find_policies(self.client, self.pipeline, signatures.topic)
-        directory = policies_directory(self.file, self.directory_class)
-        directory.lock()
-        refuse_entries(self.client, summing.sink, directory, [POLICIES_KEY, COVERED_KEY])
-        first = 0 if directory.stored() else bounds_of(self.client, policies, [0])[0].start
-        for remark in loss_remarks(policies, signatures, first):
-            log.warning("%s", remark)
-        topics = Topics(policies, summing.sink, summing.dead_letters)
-        return self._plan(PoliciesPlan, directory, topics, signatures=signatures, wait=wait)
-
-    def _plan(
+    def plan(
         self,
         shape: type[Shape],
         directory: StateDirectory,
@@ -279,7 +110,7 @@ class Preparation:
         fingerprint = self._continued(directory, current, topics, shape.shares_sink)
         common = {
             "name": self.pipeline.name,
-            "publisher": self._publisher(topics.source),
+            "publisher": self.publisher(topics.source),
             "client": self.client,
             "directory": directory,
             "fingerprint": fingerprint,
@@ -290,11 +121,12 @@ class Preparation:
         }
         return shape(**{**common, **own})
 
-    def _reading(self, stage: Stage[Any]) -> dict[str, Any]:
+    def reading(self, stage: Stage[Any]) -> dict[str, Any]:
+        """Return the parts of a plan that reads the source."""
         former = partial(former_rows, self.pipeline, self.mechanism)
         return {"stage": stage, "codec": self.codec, "former": former}
 
-    def _publisher(self, source: Topic) -> Publisher:
+    def publisher(self, source: Topic) -> Publisher:
         """Return a publisher of its own for each plan, because pseudonyms are remembered by one
         thread alone."""
         return Publisher(
@@ -307,7 +139,7 @@ class Preparation:
             pseudonyms=Pseudonyms(self.pseudonyms, self.pipeline.sink.topic),
         )
 
-    def _admission(self, source: Topic) -> Admission:
+    def admission(self, source: Topic) -> Admission:
         """Admit as many keys in every partition."""
         most = -(-self.pipeline.state.max_keys // source.partitions)
         partitioner, aggregate = self.pipeline.source.partitioner, aggregate_of(self.pipeline)
@@ -320,7 +152,7 @@ class Preparation:
             raise ConfigurationError(str(error)) from None
         return Admission(partitioner, source.partitions, most, aggregate.covers)
 
-    def _owned(self, shards: list[int] | None, topics: Topics) -> dict[int, StateDirectory]:
+    def owned(self, shards: list[int] | None, topics: Topics) -> dict[int, StateDirectory]:
         """Lock the directories of the given shards, which all have partitions.
 
         Refuse to begin where a state is missing and the keys or the ledger know that there was one;
@@ -344,7 +176,8 @@ class Preparation:
                 refuse_a_second_sink(self.client, self.ledger, self._entry(topics))
         return chosen
 
-    def _enter(self, topics: Topics) -> None:
+    def enter(self, topics: Topics) -> None:
+        """Enter the pipeline into its ledger, if it names one."""
         if self.ledger is not None:
             register(self.client, self.ledger, self._entry(topics))
 

@@ -49,5 +49,13 @@ def all_directories(file: PipelineFile) -> list[StateDirectory]:
     return directories
 
 
+def directories_of(file: PipelineFile, shards: list[int] | None) -> list[StateDirectory]:
+    """Return what a process owns that runs these shards (all, if none are given)."""
+    directories = all_directories(file)
+    count = file.pipeline.state.shards
+    chosen = range(count) if shards is None else shards
+    return [directories[shard] for shard in chosen] + (directories[count:] if 0 in chosen else [])
+
+
 def _inside(file: PipelineFile, name: str, of: type[StateDirectory]) -> StateDirectory:
     return of(root_directory(file).path / name)

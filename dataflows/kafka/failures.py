@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 
 from fugu.dataflows.base.batches import Batch
-from fugu.dataflows.base.errors import NEW_PIPELINE, DeliveryFailed, KafkaUnavailable, StartRefused
+from fugu.dataflows.base.errors import DeliveryFailed, KafkaUnavailable, StartRefused
 
 SILENCE_SECONDS = 5
 _GIVE_UP_SECONDS = 120
@@ -21,7 +21,7 @@ def offset_gone(topic: str, partition: int, offset: int) -> StartRefused:
     return StartRefused(
         f"topic {topic}, partition {partition}: offset {offset} is no longer there (retention "
         "removed it, or the topic was truncated), so records would be lost silently. Restore the "
-        f"records, or {NEW_PIPELINE}."
+        "records. The next start says what else can be done."
     )
 
 

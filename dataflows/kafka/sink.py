@@ -60,7 +60,9 @@ def require_sink_offset(topic: str, partition: int, start: int, bounds: Bounds) 
             f"topic {topic}, partition {partition}: the last snapshot ends at offset "
             f"{start}, but the topic now holds offsets {bounds.start} to {bounds.end}, so "
             "releases that were already published cannot be recognised. Restore the "
-            f"topic, or {NEW_PIPELINE}."
+            "topic. If the pipeline had stopped gracefully, nothing has to be recognised: fugu "
+            "migrate PIPELINE PIPELINE goes on behind what the topic holds, with all budgets. "
+            f"Otherwise {NEW_PIPELINE}."
         )
 
 

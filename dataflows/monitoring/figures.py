@@ -1,13 +1,14 @@
 """Notice that figures wait: for partitions that have not told their ticks, or for policies."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from fugu.dataflows.base.standing import Standing
+from fugu.dataflows.base.standing import Standing, Told
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.flows.policy_wait import PolicyWait
-from fugu.dataflows.monitoring.notices import Kind, Notice, Unmoved
+from fugu.dataflows.monitoring.notices import Kind, Notice, Unmoved, silences
+from fugu.dataflows.monitoring.ticks_wait import HEARTBEATS, PATIENCE_SECONDS
 
 _UNMOVED_SECONDS = 30.0
 _NAMED = 3
@@ -31,7 +32,8 @@ class FiguresWait:
             self._unmoved.forget("behind")
             return
         reached = told.last.get(behind[0])
-        silent = {part: self._silent(part, now) for part in behind}
+        silent = silences(self._unmoved, self.topic, self.standing, now)
+        quiet = self._nobody_sends(told, silent, now)
         if self._unmoved.seconds("behind", (tuple(behind), reached), now) <= _UNMOVED_SECONDS:
             return
         has = "has" if len(behind) == 1 else "have"
@@ -40,16 +42,29 @@ class FiguresWait:
             f"figures wait for {_named(behind)} of {self.topic}, which {has} told {so_far} "
             f"(others: up to {self._end(max(told.last.values()))}). "
         )
-        if len(behind) == 1 and (seconds := silent[behind[0]]) is not None:
-            text += f"It has had no records for {seconds:.0f} s. "
-        text += "Send heartbeats to every partition (ticks.stream_time.heartbeats)"
         partition = behind[0] if len(behind) == 1 else None
+        if quiet:
+            text += (
+                "No partition has news. Figures follow when records come to these, or heartbeats "
+                f"({HEARTBEATS})"
+            )
+            yield Notice(Kind.NO_INPUT, self.topic, partition, text, still=False, quiet=True)
+            return
+        if (seconds := silent.get(behind[0])) is not None and partition is not None:
+            text += f"It has had no records for {seconds:.0f} s. "
+        text += f"Send heartbeats to every partition ({HEARTBEATS})"
         yield Notice(Kind.FIGURES_WAIT, self.topic, partition, text, still=True)
 
-    def _silent(self, partition: int, now: float) -> float | None:
-        """Return for how long nothing was read there; None if another process reads it."""
-        position = self.standing.positions.get((self.topic, partition))
-        return None if position is None else self._unmoved.seconds(partition, position, now)
+    def _nobody_sends(self, told: Told, silent: Mapping[int, float], now: float) -> bool:
+        """Return whether no partition has news, for longer than a tick and its grace take.
+
+        Partitions that other processes read are judged by the ticks that they tell. Heartbeats that
+        were declared should always come.
+        """
+        patience = (self.ticks.width + self.ticks.grace) / 1000 + PATIENCE_SECONDS
+        unmoved = self._unmoved.seconds("told", tuple(sorted(told.last.items())), now)
+        is_quiet = min(unmoved, *silent.values()) > patience if silent else unmoved > patience
+        return is_quiet and not self.ticks.time.heartbeats
 
     def _end(self, tick: int) -> str:
         """Return the end of a tick, which may lie beyond the years that dates have."""

@@ -58,7 +58,12 @@ class Health:
 
     def degraded(self) -> list[str]:
         """Return what is to be acted on although work is done."""
-        return [notice.text for notice in self.watchman.notices if not notice.still]
+        notices = self.watchman.notices
+        return [notice.text for notice in notices if not notice.still and not notice.quiet]
+
+    def waiting(self) -> list[str]:
+        """Return what the pipeline waits for, although nothing is wrong."""
+        return [notice.text for notice in self.watchman.notices if notice.quiet]
 
     def stuck(self) -> str | None:
         """Return why a restart would help; None if it would not."""

@@ -25,8 +25,8 @@ from fugu.dataflows.monitoring.ticks_wait import TicksWait
 from fugu.dataflows.monitoring.time_units import TimeUnits
 from fugu.dataflows.monitoring.topics_watch import TopicsWatch
 from fugu.dataflows.monitoring.watchman import Watchman
-from fugu.dataflows.pipeline.config import TimestampField
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.source_section import TimestampField
 
 
 class Monitor:
@@ -45,7 +45,14 @@ class Monitor:
         self._watches: Sequence[TopicsWatch | SourceWatch] = ()
         self._refused = RefusedStarts(file.resolve(pipeline.state.directory))
         endpoint = None if supervised else pipeline.metrics
-        self._server = serve(endpoint, self.numbers, health.problem, health.stuck, health.degraded)
+        self._server = serve(
+            endpoint,
+            self.numbers,
+            health.problem,
+            health.stuck,
+            health.degraded,
+            health.waiting,
+        )
         self._partitions: list[int] = []
 
     def observe(self, plans: list[Plan]) -> list[Plan]:
@@ -82,6 +89,7 @@ class Monitor:
             health.problem(),
             health.stuck(),
             health.degraded(),
+            health.waiting(),
         )
 
     def __enter__(self) -> Self:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from fugu.dataflows.base.standing import Standing
+
 
 class Kind(StrEnum):
     """Name what a notice is about, as the metric does."""
@@ -16,6 +18,8 @@ class Kind(StrEnum):
     POLICIES_BEHIND = "policies_behind"
     FIGURES_WAIT = "figures_wait"
     TICKS_WAIT = "ticks_wait"
+    PARTITION_IDLE = "partition_idle"
+    NO_INPUT = "no_input"
     TIME_NOT_BEGUN = "time_not_begun"
     TIME_AHEAD = "time_ahead"
     TIME_UNIT = "time_unit"
@@ -32,13 +36,17 @@ Place = tuple[Kind, str, int | None]
 
 @dataclass(frozen=True)
 class Notice:
-    """Say one thing about a topic or a partition; `still`: nothing is published because of it."""
+    """Say one thing about a topic or a partition; `still`: nothing is published because of it.
+
+    `quiet`: nothing is wrong with it.
+    """
 
     kind: Kind
     topic: str
     partition: int | None
     text: str
     still: bool
+    quiet: bool = False
 
     @property
     def place(self) -> Place:
@@ -69,3 +77,12 @@ class Unmoved:
     def forget(self, what: Hashable) -> None:
         """Begin anew with this thing."""
         self._seen.pop(what, None)
+
+
+def silences(unmoved: Unmoved, topic: str, standing: Standing, now: float) -> dict[int, float]:
+    """Return for how long nothing was read of each partition of a topic that this process reads."""
+    return {
+        partition: unmoved.seconds(("position", partition), position, now)
+        for (of, partition), position in dict(standing.positions).items()
+        if of == topic
+    }

@@ -10,14 +10,15 @@ from fugu.dataflows.base.metrics import Numbers
 
 @dataclass(frozen=True)
 class Report:
-    """Hold what a process reports: `partitions` once it runs; `problem`, `stuck` and
-    `degraded` are its health."""
+    """Hold what a process reports: `partitions` once it runs; `problem`, `stuck`, `degraded` and
+    `waiting` are its health."""
 
     partitions: list[int] = field(default_factory=list)
     numbers: Numbers = field(default_factory=dict)
     problem: str | None = "starting"
     stuck: str | None = None
     degraded: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
 
     @property
     def line(self) -> bytes:

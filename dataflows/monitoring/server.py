@@ -1,9 +1,10 @@
 """Serve a few read-only pages over HTTP, on threads of their own."""
 
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from errno import EADDRINUSE
+from errno import EADDRINUSE, EMFILE, ENFILE
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
 from threading import Thread
@@ -14,10 +15,12 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from fugu.dataflows.base.errors import AddressInUse, ConfigurationError
 from fugu.dataflows.base.metrics import Metrics
-from fugu.dataflows.pipeline.config import MetricsEndpoint
+from fugu.dataflows.pipeline.sections import MetricsEndpoint
 
 _CLIENT_SECONDS = 5
 _POLL_SECONDS = 0.1
+_MAY_PASS = EADDRINUSE, EMFILE, ENFILE, socket.EAI_AGAIN
+"""List the errors that may be gone at the next start; the last one is that of a name server."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +32,14 @@ class Page:
     content: bytes
 
 
-def verdict(problem: str | None, degraded: Sequence[str] = ()) -> Page:
-    """Return the page of a health: 200, or 503 and the reason; 200 may have reasons to act on."""
+def verdict(problem: str | None, degraded: Sequence[str] = (), waiting: Sequence[str] = ()) -> Page:
+    """Return the page of a health: 200, or 503 and the reason; 200 may have reasons to act on, or
+    say what is waited for."""
     if problem is None and degraded:
         content = orjson.dumps({"status": "degraded", "reasons": [*degraded]})
+        return Page(200, "application/json", content + b"\n")
+    if problem is None and waiting:
+        content = orjson.dumps({"status": "ok", "waiting": [*waiting]})
         return Page(200, "application/json", content + b"\n")
     if problem is None:
         return Page(200, "application/json", b'{"status":"ok"}\n')
@@ -48,15 +55,8 @@ class MetricsServer:
     """Own a port from construction on, so that one in use is noticed before all else."""
 
     def __init__(self, host: str, port: int, pages: Pages) -> None:
-        try:
+        with _listening(host, port):
             self._server = _Server(host, port, pages)
-        except OSError as error:
-            kind = AddressInUse if error.errno == EADDRINUSE else ConfigurationError
-            raise kind(
-                f"metrics: cannot listen on {host}:{port} ({error.strerror or error}). Give "
-                "metrics.host and metrics.port of the pipeline file an address of this machine "
-                "and a free port."
-            ) from None
         serve = self._server.serve_forever
         Thread(target=serve, args=(_POLL_SECONDS,), name="metrics", daemon=True).start()
 
@@ -66,23 +66,48 @@ class MetricsServer:
         self._server.server_close()
 
 
+def require_free(endpoint: MetricsEndpoint) -> None:
+    """Raise what listening there would raise; a start at the same moment is not disturbed."""
+    host, port = endpoint.host, endpoint.port
+    with _listening(host, port), socket.socket(_family(host), socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((host, port))
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise (AddressInUse if error.errno in _MAY_PASS else ConfigurationError)(
+            f"metrics: cannot listen on {host}:{port} ({error.strerror or error}). Give "
+            "metrics.host and metrics.port of the pipeline file an address of this machine "
+            "and a free port."
+        ) from None
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
 def serve(
     endpoint: MetricsEndpoint | None,
     metrics: Callable[[], Metrics],
     problem: Callable[[], str | None],
     stuck: Callable[[], str | None],
     degraded: Callable[[], Sequence[str]],
+    waiting: Callable[[], Sequence[str]],
 ) -> MetricsServer | None:
     """Serve numbers and health, where the pipeline file says `metrics`.
 
     /metrics    the numbers
-    /healthz    200 while the pipeline does its work, with reasons if it is `degraded`; else 503
-                and the reason: readiness, alerts
+    /healthz    200 while the pipeline does its work, with reasons if it is `degraded`, or what it
+                waits for; else 503 and the reason: readiness, alerts
     /livez      503 only when a restart would help, which Kafka's absence is not: liveness
     """
     pages = {
         "/metrics": lambda: Page(200, CONTENT_TYPE_LATEST, metrics().text()),
-        "/healthz": lambda: verdict(problem(), degraded()),
+        "/healthz": lambda: verdict(problem(), degraded(), waiting()),
         "/livez": lambda: verdict(stuck()),
     }
     return None if endpoint is None else MetricsServer(endpoint.host, endpoint.port, pages)
@@ -94,7 +119,7 @@ class _Server(ThreadingMixIn, TCPServer):
 
     def __init__(self, host: str, port: int, pages: Pages) -> None:
         self.pages = pages
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.address_family = _family(host)
         super().__init__((host, port), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:

@@ -8,12 +8,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from threading import Event, Thread
 
-from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
+from fugu.dataflows.base.errors import OVER_NEW_RECORDS, StartRefused
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.monitoring.notices import Kind, Notice
 from fugu.dataflows.monitoring.source_watch import said
 
 _LOOK_SECONDS = 10.0
+_GO_ON = (
+    "make it anew, empty, and run fugu migrate PIPELINE PIPELINE: after a graceful stop that goes "
+    "on with all budgets, or says why it cannot"
+)
 
 log = logging.getLogger(__name__)
 
@@ -71,8 +75,9 @@ class TopicsWatch:
             what = "was deleted and created again. The next start is refused"
         else:
             return None
-        text = f"topic {name} {what}: stop the pipeline and bring the old topic back, or "
-        return Notice(Kind.TOPIC_REPLACED, name, None, text + NEW_PIPELINE, still=True)
+        other = OVER_NEW_RECORDS if name == self.source else _GO_ON
+        text = f"topic {name} {what}: stop the pipeline and bring the old topic back, or {other}"
+        return Notice(Kind.TOPIC_REPLACED, name, None, text, still=True)
 
     def _extended(self, source: Topic) -> Notice | None:
         try:

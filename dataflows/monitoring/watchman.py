@@ -52,8 +52,9 @@ class Watchman:
             current = self._current.setdefault(place, _Current(notice, now, float("-inf")))
             current.notice = notice
             if now - current.said >= _SAY_SECONDS:
-                current.said = now
-                log.warning("%s", notice.text, extra=_coordinates(notice))
+                current.said = float("inf") if notice.quiet else now
+                level = logging.INFO if notice.quiet else logging.WARNING
+                log.log(level, "%s", notice.text, extra=_coordinates(notice))
             self._show(current, now)
         for place in self._current.keys() - seen.keys():
             over = self._current.pop(place)

@@ -2,264 +2,29 @@
 
 from datetime import timedelta
 from hashlib import blake2b
-from typing import Annotated, Any, Literal, Self
+from typing import Self
 
 import orjson
-from pydantic import (
-    BeforeValidator,
-    Discriminator,
-    Field,
-    StringConstraints,
-    Tag,
-    model_validator,
-)
+from pydantic import Field, model_validator
 
-from fugu.dataflows.base.durations import AS_JSON, between
 from fugu.dataflows.base.logs import LogFormat
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.connection import Kafka
-from fugu.dataflows.kafka.partitioner import Partitioner
 from fugu.dataflows.kinds import Operator
-from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
+from fugu.dataflows.pipeline.sections import (
+    Alert,
+    Budget,
+    Ledger,
+    MetricsEndpoint,
+    SecretSource,
+    Sink,
+    StateSection,
+    TopicName,
+)
+from fugu.dataflows.pipeline.source_section import Source, TimestampField
 from fugu.dataflows.stages.stage_kind import StageKind
-from fugu.operators.budget import WhenExhausted
-
-TopicName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 
 _LONGEST_TRANSACTION = timedelta(seconds=60)
-
-
-class TimestampField(Section):
-    """Read event time from a field of the record."""
-
-    field: str
-    """The field that holds the time."""
-    format: Literal["epoch-ms", "epoch-s"]
-    """Say how the time is written: milliseconds or seconds since 1970."""
-
-
-class Dedupe(Section):
-    """Recognise records sent twice by an event id, among the last `remember` of their stream."""
-
-    field: str
-    """The field that holds the event id."""
-    remember: int = Field(default=16, ge=1, le=1_000)
-    """Say how many ids each stream remembers."""
-
-
-class EpsilonAndDelta(Section):
-    """Allow all pipelines over a source (epsilon, delta) together, per window if it says so."""
-
-    epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-    """The most nats of all pipelines together."""
-    delta: Annotated[float, Field(gt=0, lt=1)]
-    """The largest delta of all pipelines together."""
-    per: Literal["window"] | None = None
-    """Write `window` if the limit is one for windows, and not for whole lives."""
-
-
-class SecretSource(Section):
-    """Find 32 secret bytes in an environment variable or a file.
-
-    `keys` is the file that `fugu state rotate` writes.
-    """
-
-    env: str | None = None
-    """The environment variable that holds the secret."""
-    file: str | None = None
-    """The file that holds the secret."""
-    encoding: Literal["hex", "base64", "raw", "keys"] = "hex"
-    """Say how the 32 bytes are written."""
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if (self.env is None) == (self.file is None):
-            raise ValueError("write either env: NAME or file: PATH")
-        if self.env is not None and self.encoding in ("raw", "keys"):
-            raise ValueError(f"{self.encoding} needs a file; use hex or base64 with env")
-        return self
-
-
-class PolicySource(Section):
-    """Declare the topic of changes of policies, and how owners sign them.
-
-    `signed` says whether there are changes by others; `hmac` is the secret of owners by HMAC.
-    """
-
-    topic: TopicName
-    """The topic of changes of policies."""
-    signed: Literal["optional", "required"] = "optional"
-    """Say whether changes that no owner signed count."""
-    hmac: SecretSource | None = None
-    """Say where the secret is by which owners sign."""
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.hmac is not None and self.hmac.encoding == "keys":
-            raise ValueError("hmac.encoding: keys are those of the pipeline; write a secret apart")
-        return self
-
-
-def _or_a_topic(schema: dict[str, Any]) -> None:
-    schema["anyOf"].insert(0, {"type": "string"})
-
-
-def _section_of_topic(given: object) -> object:
-    return {"topic": given} if isinstance(given, str) else given
-
-
-class Source(Section):
-    """Declare the private topic.
-
-    `generation` stands in where a broker has no topic ids: raise it when the topic is created anew.
-    `budget` is the most, without a model, that all pipelines over the topic may come to together:
-    a number of nats, or epsilon and delta. `policies` is a topic of what people change in a
-    policy document.
-    """
-
-    topic: TopicName
-    """The private topic; its keys are users."""
-    policies: Annotated[PolicySource, BeforeValidator(_section_of_topic)] | None = Field(
-        default=None, json_schema_extra=_or_a_topic
-    )
-    """The topic of changes of policies."""
-    value: str | Annotated[list[str], Field(min_length=1)]
-    """The field that is released, or a list of fields."""
-    partitioner: Partitioner | Literal["auto"] = "auto"
-    """Say how producers choose the partition of a key; `auto` finds it out."""
-    partitions: Literal["fixed", "follow"] = "fixed"
-    """Say whether streams move by themselves when partitions are added: `follow`."""
-    dedupe: Dedupe | None = None
-    """Say how records are recognised that were sent twice."""
-    timestamp: Annotated[
-        Annotated[Literal["kafka", "broker"], Tag("a word")]
-        | Annotated[TimestampField, Tag("a section")],
-        Discriminator(lambda value: "a section" if isinstance(value, dict) else "a word"),
-    ] = "kafka"
-    """Say where the time of a record comes from."""
-    max_value_bytes: int = Field(default=1_000_000, ge=1)
-    """The largest value that is read; larger ones become dead letters."""
-    max_batch: int = Field(default=5_000, ge=1, le=100_000)
-    """The most records that are read at once."""
-    generation: int = Field(default=0, ge=0)
-    """Say which topic of this name it is, where the broker has no topic ids."""
-    budget: (
-        Annotated[
-            Annotated[float, Field(gt=0, allow_inf_nan=False), Tag("a number")]
-            | Annotated[EpsilonAndDelta, Tag("a section")],
-            Discriminator(lambda value: "a section" if isinstance(value, dict) else "a number"),
-        ]
-        | None
-    ) = None
-    """The most that all pipelines over the topic may come to together: nats, or a section."""
-
-    @property
-    def declared_budget(self) -> DeclaredBudget | None:
-        """Return what all pipelines over the topic may come to together."""
-        match self.budget:
-            case EpsilonAndDelta(epsilon=epsilon, delta=delta, per=per):
-                return DeclaredBudget(epsilon, delta, per)
-            case None:
-                return None
-            case nats:
-                return DeclaredBudget(nats)
-
-    @property
-    def fields(self) -> list[str]:
-        """Return the fields whose content is released."""
-        return [self.value] if isinstance(self.value, str) else self.value
-
-    @property
-    def field(self) -> str:
-        """Return the field, where there is only one."""
-        return self.fields[0]
-
-
-class Sink(Section):
-    """Declare the sanitized topic; partition i holds the releases of source partition i.
-
-    An aggregate is written to one partition, and its exact `partials` to a topic of their own,
-    which is raw data.
-    """
-
-    topic: TopicName
-    """The sanitized topic."""
-    key: Literal["pseudonym", "original", "none"] = "pseudonym"
-    """Say what releases have as key."""
-    create: bool = False
-    """Say whether topics that are not there are created."""
-    dead_letters: TopicName | None = None
-    """The topic of refused records; by default `TOPIC.dead`."""
-    partials: TopicName | None = None
-    """The topic of exact partial sums of an aggregate, which is raw data."""
-
-    @property
-    def dead_letter_topic(self) -> str:
-        """Return the topic of coordinates of refused records."""
-        return self.dead_letters or f"{self.topic}.dead"
-
-
-class StateSection(Section):
-    """Say where progress, beliefs and ledgers live, and how often they are written."""
-
-    directory: str
-    """The directory of the state; relative to the pipeline file."""
-    control: TopicName | None = None
-    """The compacted topic of claims of the state; without it the ledger, or NAME.control."""
-    every: Annotated[timedelta, BeforeValidator(between("50ms", "60m")), AS_JSON] = timedelta(
-        seconds=1
-    )
-    """Say how often progress is written, from 50ms to 60m."""
-    max_keys: int = Field(default=1_000_000, ge=1)
-    """The most streams that are known; others become dead letters."""
-    max_megabytes: int = Field(default=4_096, ge=1)
-    """The most memory that the state may take."""
-    shards: int = Field(default=1, ge=1, le=1_000)
-    """Into how many parts the state is divided."""
-
-
-class Budget(Section):
-    """Limit what a stream may spend, over its life or in any `window` consecutive records."""
-
-    total: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)]
-    """The most nats that a stream spends, over its life or in a window."""
-    window: int | None = Field(default=None, ge=1, le=100_000)
-    """Say how many consecutive records share the total; without it, a whole life does."""
-    when_exhausted: WhenExhausted = "repeat"
-    """Say what is published where the budget does not suffice."""
-
-
-class Ledger(Section):
-    """Share promises and spent budgets among all pipelines of a source, in a compacted topic."""
-
-    topic: TopicName
-    """The compacted topic that all pipelines of the source share."""
-    create: bool = False
-    """Say whether it is created where it is not there."""
-
-
-class MetricsEndpoint(Section):
-    """Serve numbers and health to everyone who can reach the port."""
-
-    host: str = "127.0.0.1"
-    """The address to listen at."""
-    port: int = Field(default=9464, ge=1, le=65_535)
-    """The port to listen at."""
-
-
-class Alert(Section):
-    """Say when a notice is given of refused records, clocks that are ahead, and spent budgets."""
-
-    refused: float = Field(default=0.05, gt=0, le=1, strict=False)
-    """The share of the last records that may be refused."""
-    over: int = Field(default=1_000, ge=1, le=1_000_000_000)
-    """Say over how many records, at least, the share is taken."""
-    ahead: Annotated[timedelta, BeforeValidator(between("1s", "365d")), AS_JSON] = timedelta(
-        hours=1
-    )
-    """Say how far stream time may be ahead of this machine's clock."""
-    spent: float = Field(default=0.1, gt=0, le=1, strict=False)
-    """The share of streams that may have no budget left, or hardly any."""
 
 
 class Pipeline(Section):

@@ -6,8 +6,9 @@ from math import ceil
 from typing import cast
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.pipeline.config import Pipeline, TimestampField
+from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.source_section import TimestampField
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.deduplication import Deduplication
 from fugu.dataflows.records.json_fields import FieldTimestamp

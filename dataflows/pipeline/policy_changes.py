@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.kinds import PolicyOperator
-from fugu.dataflows.pipeline.config import Pipeline, PolicySource
+from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.secrets import read_policy_secret
+from fugu.dataflows.pipeline.source_section import PolicySource
 from fugu.dataflows.policies.owners import OwnerSection
 from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.policies.wording import duration

@@ -11,8 +11,8 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.pipeline.config import SecretSource
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.sections import SecretSource
 from fugu.operators.keys import Keys
 from fugu.operators.secret import SECRET_BYTES, Secret
 

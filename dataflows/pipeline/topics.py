@@ -56,6 +56,14 @@ class Output:
         """Return the same to follow `with`."""
         return "1 partition" if self.like is None else f"{self.partitions} partitions"
 
+    @property
+    def missing(self) -> str:
+        """Return what to do about a topic that is not there."""
+        return (
+            f"topic {self.name} ({self.key}) does not exist. Create it with "
+            f"{self.partitions_in_words} and cleanup.policy=delete, or write sink.create: true."
+        )
+
     def problems(self, topic: Topic) -> list[str]:
         """Return what keeps a topic from being used."""
         has = f"topic {topic.name} ({self.key}) has {topic.partitions} partitions, but"
@@ -135,10 +143,10 @@ def _source(client: Client, pipeline: Pipeline, begun: int | None) -> Topic:
             f"topic {pipeline.source.topic} (source.topic) does not exist. "
             "Create it, or correct the name in the pipeline file."
         )
-    return source if begun is None else as_begun(source, begun)
+    return source if begun is None else without_added(source, begun)
 
 
-def as_begun(source: Topic, begun: int) -> Topic:
+def without_added(source: Topic, begun: int) -> Topic:
     """Return the source without partitions that were added after a pipeline had begun."""
     return replace(source, partitions=min(source.partitions, begun))
 
@@ -168,11 +176,7 @@ def _found(
             client.create_topic(output.name, output.partitions, _SINK_SETTINGS | kept)
             topic = client.topic(output.name)
         if topic is None:
-            problems.append(
-                f"topic {output.name} ({output.key}) does not exist. Create it with "
-                f"{output.partitions_in_words} and cleanup.policy=delete, or write "
-                "sink.create: true."
-            )
+            problems.append(output.missing)
             continue
         if output.like is None and pipeline.kafka.broker == "embedded":
             topic = replace(topic, partitions=1)

@@ -8,7 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterable
 
-from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.base.errors import StartContended, StartRefused
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.pipeline.source_budget import Promises, check, sums
 from fugu.dataflows.publishing.continued import continued
@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 def register(client: Client, ledger: Topic, entry: PipelineEntry) -> None:
     """Enter a pipeline and say what all pipelines over its source add up to.
 
-    Raises `StartRefused` if that is more than a declared `source.budget`; a new pipeline is then
-    not entered, or withdrawn.
+    Raises `StartRefused` if that is more than a declared `source.budget`, and `StartContended` if
+    it became more while the pipeline was entered. A new pipeline is then not entered, or withdrawn.
     """
     _require_readable(client, ledger, entry)
     others, known = _others(client, ledger, entry)
@@ -34,10 +34,14 @@ def register(client: Client, ledger: Topic, entry: PipelineEntry) -> None:
         others, _ = _others(client, ledger, entry)
         try:
             check(entry.source, promises_of([*others, entry]))
-        except StartRefused:
+        except StartRefused as refusal:
             if known is None:
                 withdraw_entry(client, ledger, entry)
-            raise
+            raise StartContended(
+                f"another pipeline over {entry.source} was entered into ledger {ledger.name} at "
+                f"the same moment: {refusal} If both were refused, start again: whichever comes "
+                "first is entered."
+            ) from None
     _say(ledger, entry, others)
 
 

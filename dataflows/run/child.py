@@ -111,6 +111,11 @@ class Child:
         report = self.report
         return [] if report is None else report.degraded
 
+    def waiting(self) -> list[str]:
+        """Return what it waits for, although nothing is wrong."""
+        report = self.report
+        return [] if report is None else report.waiting
+
     def _end(self, code: int) -> None:
         """Note its end. One that SIGTERM ends with -15 had not begun: it did not handle signals
         yet."""

@@ -1,4 +1,4 @@
-"""Deal shards out to processes: shard i belongs to process i mod N."""
+"""Choose the shards of a process, and deal them out to N processes: shard i to process i mod N."""
 
 from fugu.dataflows.base.errors import ConfigurationError
 
@@ -9,10 +9,34 @@ def deal(shards: int, processes: int) -> list[list[int]]:
         limits = "1" if shards == 1 else f"a number from 1 to {shards}"
         raise ConfigurationError(
             f"--processes {processes}: write {limits}, because a shard runs in one process and the "
-            f"pipeline file says state.shards: {shards}. That is fixed when a pipeline is created; "
-            "only a new pipeline may have more shards"
+            f"pipeline file says state.shards: {shards}. A pipeline that has run gets more shards "
+            "by a larger state.shards and fugu state repartition"
         )
     return [list(range(process, shards, processes)) for process in range(processes)]
+
+
+def require_all_shards(*, named: bool, finishing: bool) -> None:
+    """Refuse what does not go with several processes."""
+    if named or finishing:
+        raise ConfigurationError(
+            "--processes runs all shards, and goes on until it is stopped: leave --shard and "
+            "--finish out. To finish streams, stop the pipeline and run it with --finish, in one "
+            "process"
+        )
+
+
+def shard_numbers(names: list[str], shards: int) -> list[int] | None:
+    """Return `0/4` and `2/4` as [0, 2]; None where no shard is named."""
+    numbers = set()
+    for name in names:
+        number, _, count = name.partition("/")
+        if not number.isdecimal() or count != str(shards) or int(number) >= shards:
+            raise ConfigurationError(
+                f"--shard {name}: write NUMBER/{shards} with a number from 0 to {shards - 1}; "
+                f"the pipeline file says state.shards: {shards}"
+            )
+        numbers.add(int(number))
+    return sorted(numbers) or None
 
 
 def numbered(noun: str, numbers: list[int]) -> str:

@@ -25,7 +25,8 @@ class Endpoint:
             self.numbers,
             lambda: self._of_all(Child.problem),
             lambda: self._of_all(Child.stuck),
-            self._degraded,
+            lambda: self._texts(Child.degraded),
+            lambda: self._texts(Child.waiting),
         )
 
     def close(self) -> None:
@@ -44,8 +45,8 @@ class Endpoint:
         metrics.put(PROCESS_RESTARTS, sum(child.restarts for child in self._children))
         return metrics
 
-    def _degraded(self) -> list[str]:
-        return [f"{child.name}: {one}" for child in self._children for one in child.degraded()]
+    def _texts(self, texts_of: Callable[[Child], list[str]]) -> list[str]:
+        return [f"{child.name}: {one}" for child in self._children for one in texts_of(child)]
 
     def _of_all(self, problem_of: Callable[[Child], str | None]) -> str | None:
         problems = [

@@ -28,15 +28,15 @@ from bytewax.run import cli_main
 from fugu.dataflows.base.errors import ConfigurationError, FuguError, ShutOut, unexpected
 from fugu.dataflows.base.native_stderr import native_stderr_hidden
 from fugu.dataflows.flows.plan import Plan, Shard, require_held_now
-from fugu.dataflows.flows.preparation import prepared, prepared_after_a_look
 from fugu.dataflows.flows.sections import aggregate_of, end_of
+from fugu.dataflows.flows.starting import prepared, prepared_after_a_look
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.monitor import Monitor
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.following import Following
 from fugu.dataflows.run.link import Link
 from fugu.dataflows.run.stopping import Starting, start_again
-from fugu.dataflows.state.recovery import forget_unfinished_epochs, unusable_store
+from fugu.dataflows.state.recovery import damaged_store, forget_unfinished_epochs, unusable_store
 from fugu.operators import compiled
 from fugu.operators.compiled import folders
 from fugu.operators.temporal.temporal_perturbation import End
@@ -119,20 +119,6 @@ def _run(
     log.info("pipeline %s: stopped, state is written", pipeline.name)
 
 
-def shard_numbers(names: list[str], shards: int) -> list[int] | None:
-    """Return `0/4` and `2/4` as [0, 2]; None where no shard is named."""
-    numbers = set()
-    for name in names:
-        number, _, count = name.partition("/")
-        if not number.isdecimal() or count != str(shards) or int(number) >= shards:
-            raise ConfigurationError(
-                f"--shard {name}: write NUMBER/{shards} with a number from 0 to {shards - 1}; "
-                f"the pipeline file says state.shards: {shards}"
-            )
-        numbers.add(int(number))
-    return sorted(numbers) or None
-
-
 def flow(path: str) -> Dataflow:
     """Return the dataflow of an unsharded pipeline, for people who know bytewax.
 
@@ -188,7 +174,9 @@ def _run_shard(file: PipelineFile, plan: Plan, shard: Shard) -> None:
             plan.directory.note_stop(stopped_at)
     except BytewaxRuntimeError as error:
         raise _cause(error) from None
-    except (RuntimeError, NoPartitionsError, MissingPartitionsError, InconsistentPartitionsError):
+    except (NoPartitionsError, MissingPartitionsError, InconsistentPartitionsError):
+        raise damaged_store(plan.directory.recovery) from None
+    except RuntimeError:
         raise unusable_store(plan.directory.recovery) from None
     except Exception as error:
         raise _cause(error) from None

@@ -13,9 +13,10 @@ STATE/redrive/                      which refused records were driven again
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from errno import EDQUOT, EIO, ENOSPC, ESTALE
+from errno import EDQUOT, EFBIG, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, ESTALE
 from pathlib import Path
 from shutil import rmtree
 
@@ -27,8 +28,10 @@ from fugu.dataflows.state.fingerprint import FORMAT, Fingerprint
 from fugu.dataflows.state.recovery import create_store, recovery_parts
 from fugu.operators.temporal.temporal_perturbation import End
 
-_MAY_PASS = ENOSPC, EDQUOT, EIO, ESTALE
-"""List the errors of a disk that may be gone at the next start."""
+_MAY_PASS = ENOSPC, EDQUOT, EFBIG, EIO, ESTALE, EMFILE, ENFILE, ENOMEM
+"""List the errors of a disk, or of a machine, that may be gone at the next start."""
+_LOCK_TRIES, _LOCK_PAUSE_SECONDS = 4, 0.05
+"""Outlast who looks whether the directory is in use, which takes a moment."""
 _FILE = "fingerprint.json"
 _RECOVERY = "recovery"
 _ROWS = "rows"
@@ -75,20 +78,26 @@ class StateDirectory:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
         except OSError as error:
-            raise self._unusable(error) from None
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            raise self.unusable(error) from None
+        if not _taken(self._lock):
             self.unlock()
-            raise StateInUse(
-                f"state directory {self.path} is in use by another process. Stop it first: "
-                "two owners would publish every release twice."
-            ) from None
+            raise self.in_use()
         self.refuse_while_exchanged()
+
+    def in_use(self) -> StateInUse:
+        """Return what is raised while another process owns the directory."""
+        return StateInUse(
+            f"state directory {self.path} is in use by another process. Stop it first: "
+            "two owners would publish every release twice."
+        )
 
     def refuse_while_exchanged(self) -> None:
         """Raise `StartRefused` where a command was cut short that exchanges directories."""
-        if command := exchanging(self.path.parent):
+        try:
+            command = exchanging(self.path.parent)
+        except OSError as error:
+            raise self.unusable(error) from None
+        if command is not None:
             self.unlock()
             raise StartRefused(
                 f"{self.path}: the state was being exchanged for another one when the command "
@@ -113,7 +122,7 @@ class StateDirectory:
                 ) from None
             return None
         except OSError as error:
-            raise self._unusable(error) from None
+            raise self.unusable(error) from None
         stored = _fingerprint(self.path / _FILE, content)
         if not recovery_parts(self.recovery):
             raise StartRefused(
@@ -195,16 +204,32 @@ class StateDirectory:
                 file.flush()
                 os.fsync(file.fileno())
 
-    def _unusable(self, error: OSError) -> FuguError:
-        kind = FuguError if error.errno in _MAY_PASS else StartRefused
-        return kind(
-            f"state directory {self.path} cannot be used ({error.strerror}). Correct "
-            "state.directory in the pipeline file, or the permissions of the directory."
+    def unusable(self, error: OSError) -> FuguError:
+        """Return what is raised where the directory cannot be made, read or written."""
+        what = f"state directory {self.path} cannot be used ({error.strerror}). "
+        if error.errno in _MAY_PASS:
+            return FuguError(f"{what}Make room or repair the disk, and start again.")
+        return StartRefused(
+            f"{what}Correct state.directory in the pipeline file, or the permissions of the "
+            "directory."
         )
 
     @property
     def _unfinished(self) -> Path:
         return self.path / f"{_FILE}.new"
+
+
+def _taken(lock: int) -> bool:
+    """Take a lock, with a little patience; return whether it is ours now."""
+    for tries_left in reversed(range(_LOCK_TRIES)):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if tries_left:
+                time.sleep(_LOCK_PAUSE_SECONDS)
+        else:
+            return True
+    return False
 
 
 def exchanging(root: Path) -> str | None:

@@ -126,7 +126,8 @@ _ADVICE = {
     "version": _MIGRATE,
     "key_epoch": "the state was rotated to another key; use the key file that fugu state rotate "
     "wrote, with encoding: keys. If the rotation was interrupted, run fugu state rotate again",
-    "secret_check": "the secret is not the one this state was made with; restore the old one, or "
+    "secret_check": "the secret is not the one this state was made with; restore the old one, with "
+    "which fugu state rotate goes over to another key and keeps all budgets. If it is lost, "
     + NEW_PIPELINE,
     "shard": "this directory belongs to another shard; restore the layout of state.directory",
     "shards": "set state.shards back, or run fugu state repartition, which moves all streams",

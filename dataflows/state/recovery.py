@@ -7,17 +7,16 @@ ahead of the source, and what lies between is applied, or passed over, twice. So
 an epoch that will be repeated is deleted first.
 """
 
-import pickle
 import sqlite3
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
+from pickletools import genops
 
 from bytewax.recovery import init_db_dir
 
-from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
+from fugu.dataflows.base.errors import NEW_PIPELINE, FuguError, StartRefused
 from fugu.dataflows.base.native_stderr import native_stderr_hidden
 
 _RESUMES_AT = """
@@ -37,6 +36,24 @@ _NEWEST = f"""
 """
 
 
+_TABLES = "parts", "exs", "fronts", "commits", "snaps"
+_FRAME = {"PROTO", "FRAME", "MEMOIZE", "STOP"}
+_NUMBERS_AND_BYTES = {
+    *("BININT", "BININT1", "BININT2", "LONG1"),
+    *("SHORT_BINBYTES", "BINBYTES", "BINBYTES8"),
+}
+_DAMAGE = {
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_FORMAT,
+    sqlite3.SQLITE_ERROR,
+    sqlite3.SQLITE_MISMATCH,
+}
+"""List the errors of SQLite that waiting does not cure, and neither does room."""
+_PRIMARY = 0xFF
+"""Mask the code of an error of SQLite without its details."""
+
+
 def create_store(store: Path) -> None:
     """Create an empty store; on a full disk bytewax panics, and says so on stderr by itself."""
     try:
@@ -45,7 +62,7 @@ def create_store(store: Path) -> None:
     except KeyboardInterrupt:
         raise
     except BaseException:
-        raise unusable_store(store) from None
+        raise _unwritten(store) from None
 
 
 def recovery_parts(store: Path) -> list[Path]:
@@ -55,12 +72,8 @@ def recovery_parts(store: Path) -> list[Path]:
 
 def forget_unfinished_epochs(store: Path) -> int:
     """Delete snapshots at or after the epoch that bytewax resumes at; return how many."""
-    try:
-        [part] = recovery_parts(store)
-        with closing(sqlite3.connect(part)) as database, database:
-            return database.execute(_FORGET).rowcount
-    except (ValueError, sqlite3.Error):
-        raise unusable_store(store) from None
+    with _refusing(store), closing(sqlite3.connect(_part(store))) as database, database:
+        return database.execute(_FORGET).rowcount
 
 
 @dataclass(frozen=True)
@@ -74,19 +87,67 @@ class Resuming:
 def resuming(store: Path) -> Resuming:
     """Return the offsets of sources and sinks, and the pointers of stages; the store is only read.
 
-    What is neither a number nor bytes is left out.
+    Raises `StartRefused` where it is damaged.
     """
-    try:
-        [part] = recovery_parts(store)
-        with closing(_opened_to_read(part)) as database:
+    with _refusing(store):
+        with closing(_opened_to_read(_part(store))) as database:
             newest = {(step, key): state for step, key, state in database.execute(_NEWEST)}
-    except (ValueError, sqlite3.Error):
-        raise unusable_store(store) from None
-    found = {name: _plain(state) for name, state in newest.items() if state is not None}
+        found = {name: _plain(state) for name, state in newest.items() if state is not None}
     return Resuming(
         {name: state for name, state in found.items() if isinstance(state, int)},
         {name: state for name, state in found.items() if isinstance(state, bytes)},
     )
+
+
+def unusable_store(store: Path) -> FuguError:
+    """Return what is raised after bytewax could not use a store: why is found out by reading it."""
+    try:
+        with _refusing(store), closing(_opened_to_read(_part(store))) as database:
+            if database.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
+                return damaged_store(store)
+            for table in _TABLES:
+                database.execute(f"SELECT * FROM {table}").fetchall()
+    except FuguError as error:
+        return error
+    return _unwritten(store)
+
+
+def damaged_store(store: Path) -> StartRefused:
+    """Return what is raised where a store does not hold what bytewax wrote."""
+    return StartRefused(
+        f"the recovery store {store} cannot be used: it is damaged. Restore the state directory "
+        f"from a backup, or {NEW_PIPELINE}."
+    )
+
+
+def _unwritten(store: Path) -> FuguError:
+    return FuguError(
+        f"the recovery store {store} cannot be written or read: the disk is full, or has an error. "
+        "Make room or repair the disk, and start again."
+    )
+
+
+@contextmanager
+def _refusing(store: Path) -> Iterator[None]:
+    """Tell damage, which stays, from what may be over at the next start."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise (damaged_store if _is_damage(error) else _unwritten)(store) from None
+    except ValueError:
+        raise damaged_store(store) from None
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    """Return whether a store is to blame; text that is no UTF-8, and its like, has no code."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    short = code == sqlite3.SQLITE_IOERR_SHORT_READ
+    return code is None or short or code & _PRIMARY in _DAMAGE
+
+
+def _part(store: Path) -> Path:
+    [part] = recovery_parts(store)
+    return part
 
 
 def _opened_to_read(part: Path) -> sqlite3.Connection:
@@ -96,24 +157,16 @@ def _opened_to_read(part: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{part.resolve().as_uri()}?{how}", uri=True)
 
 
-class _NothingButData(pickle.Unpickler):
-    """Read data without running anything."""
-
-    def find_class(self, module: str, name: str) -> object:
-        raise pickle.UnpicklingError(f"{module}.{name}")
-
-
-def _plain(state: bytes) -> object:
-    try:
-        return _NothingButData(BytesIO(state)).load()
-    except (pickle.UnpicklingError, EOFError):
-        return None
-
-
-def unusable_store(store: Path) -> StartRefused:
-    """Return what is raised when the recovery store cannot be read or written."""
-    return StartRefused(
-        f"the recovery store {store} cannot be used: it is damaged, or the disk is full. Make room "
-        "and start again; if it is damaged, restore the state directory from a backup, or "
-        f"{NEW_PIPELINE}."
-    )
+def _plain(state: object) -> int | bytes:
+    """Return the one number, or the bytes, that a pickle holds, and run nothing; `ValueError` if it
+    is anything else."""
+    if not isinstance(state, bytes):
+        raise ValueError("a state that is not written as bytes")
+    found: list[int | bytes] = []
+    for code, content, _ in genops(state):
+        if code.name in _NUMBERS_AND_BYTES and isinstance(content, int | bytes):
+            found.append(content)
+        elif code.name not in _FRAME:
+            raise ValueError(f"a pickle with {code.name}")
+    [value] = found
+    return value

@@ -67,8 +67,7 @@ class BlockLog(Generic[Table]):
 
     def load(self, pointer: bytes) -> None:
         """Continue as of a pointer that `append` of the same partition returned."""
-        place = orjson.loads(pointer)
-        self._generation, self._length = place["generation"], place["length"]
+        _, self._generation, self._length = _place(pointer)
         path = self._path(self._generation)
         _require_length(path, self._length)
         self._read(path, self._length)
@@ -146,7 +145,7 @@ class BlockLog(Generic[Table]):
                 path.unlink()
 
     def _path(self, generation: int) -> Path:
-        return self.directory / f"{self._of}-{self.partition:06d}.{generation:08d}.rows"
+        return _path(self.directory, self._of, self.partition, generation)
 
 
 class RowLog(BlockLog[RowTable]):
@@ -195,12 +194,12 @@ def read_rows(
     return table if before is None else before.converted(table, start, exhaustible)
 
 
-def require_whole(directory: Path, pointer: bytes) -> None:
+def require_whole(directory: Path, pointer: bytes, of: str = _ROWS) -> None:
     """Raise what `load` raises where a part of a log is missing or damaged, and change nothing."""
-    place = orjson.loads(pointer)
-    name = f"{_ROWS}-{place['partition']:06d}.{place['generation']:08d}.rows"
-    _require_length(directory / name, place["length"])
-    for block in blocks(directory / name, place["length"]):
+    partition, generation, length = _place(pointer)
+    path = _path(directory, of, partition, generation)
+    _require_length(path, length)
+    for block in blocks(path, length):
         read(block)
 
 
@@ -214,7 +213,25 @@ def _require_length(path: Path, length: int) -> None:
 
 def partition_of(pointer: bytes) -> int:
     """Return the partition that a pointer belongs to."""
-    return int(orjson.loads(pointer)["partition"])
+    return _place(pointer)[0]
+
+
+def _place(pointer: bytes) -> tuple[int, int, int]:
+    """Return the partition, the generation and the length that a pointer names."""
+    try:
+        match orjson.loads(pointer):
+            case {
+                "partition": int(partition),
+                "generation": int(generation),
+                "length": int(length),
+            }:
+                return partition, generation, length
+    except orjson.JSONDecodeError:
+        pass
+    raise StartRefused(
+        "the recovery store is damaged: what it says of the rows cannot be read. Restore the state "
+        "directory from a backup; starting without it would reset budgets."
+    )
 
 
 def framed(block: bytes) -> bytes:
@@ -223,14 +240,29 @@ def framed(block: bytes) -> bytes:
 
 
 def blocks(path: Path, length: int | None = None) -> Iterator[bytes]:
-    """Yield the blocks in the first `length` bytes of a log, but for one that is not complete."""
+    """Yield the blocks of a log; those in its first `length` bytes make up these exactly.
+
+    Without a length, a last block that is not complete is what a crash left.
+    """
     end = path.stat().st_size if length is None else length
     with path.open("rb") as file:
         while file.tell() + _LENGTH_BYTES <= end:
             size = int.from_bytes(file.read(_LENGTH_BYTES), "little")
             if file.tell() + size > end:
-                return
+                break
             yield file.read(size)
+        else:
+            if file.tell() == end:
+                return
+    if length is not None:
+        raise StartRefused(
+            f"{path} is damaged: its blocks do not end where the last snapshot says. Restore the "
+            "state directory from a backup; starting without it would reset budgets."
+        )
+
+
+def _path(directory: Path, of: str, partition: int, generation: int) -> Path:
+    return directory / f"{of}-{partition:06d}.{generation:08d}.rows"
 
 
 def log_files(directory: Path, partition: int, of: str = _ROWS) -> list[Path]:

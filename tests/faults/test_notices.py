@@ -236,8 +236,9 @@ def test_topics_that_are_deleted_and_created_again(
             admin.delete_topics([name, one.source])
             admin.create_topics({name: {"num_partitions": PARTITIONS, "replication_factor": 1}})
         one.noticed("topic_replaced", f"topic {one.source} is not there any more", still=True)
-        lines = one.process.stderr
-        assert f"WARNING topic {name} was deleted and created again. The next start is" in lines
+        again = f"WARNING topic {name} was deleted and created again. The next start is refused"
+        [said] = [line for line in one.process.stderr.splitlines() if again in line]
+        assert "fugu migrate PIPELINE PIPELINE" in said
 
 
 def test_records_behind_an_open_transaction(

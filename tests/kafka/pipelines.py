@@ -137,9 +137,9 @@ def running(
         process.wait()
 
 
-def refusal(pipeline: Path, *, secret: str = SECRET) -> str:
+def refusal(pipeline: Path, *options: str, secret: str = SECRET) -> str:
     """What `fugu run` says when it refuses to start."""
-    with running(pipeline, secret=secret) as process:
+    with running(pipeline, *options, secret=secret) as process:
         return check_refusal(process)
 
 

@@ -14,11 +14,11 @@ from fugu.dataflows.commands.state import show
 from fugu.dataflows.commands.validate import validate
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.faults.killed_shards import aggregate_document
+from tests.kafka.foretold import refusal_foretold
 from tests.kafka.pipelines import (
     SECRET,
     SECRET_VARIABLE,
     Document,
-    refusal,
     running,
     write_pipeline,
 )
@@ -81,6 +81,9 @@ def test_a_pipeline_is_validated_run_and_looked_at(
         process.wait_until(lambda: sum(end_offsets(ends, sink["topic"])) >= len(ZONES) * FULL)
         with pytest.raises(StartRefused, match="is in use by another process"):
             show(file, as_json=True)
+        assert not validate(file, kafka=True, as_json=True)
+        in_use = [row["check"] for row in orjson.loads(output()) if row["result"] == "in use"]
+        assert in_use == ["start"]
         assert process.stop() == 0, process.stderr
     after = checks(file, output)
     assert after["sink.topic"] == f"{sink['topic']}, 1 partition"
@@ -89,6 +92,9 @@ def test_a_pipeline_is_validated_run_and_looked_at(
     assert {orjson.loads(line)["key"].encode() for line in output().splitlines()} == set(ZONES)
     peek(file, 10, dead_letters=True, as_json=True)
     assert not output()
+    [sums] = (tmp_path / "state" / "merge" / "rows").iterdir()
+    sums.write_bytes(sums.read_bytes()[:-1])
+    assert "is missing or shorter than the last snapshot says" in refusal_foretold(path)
     show(file, as_json=True)
     assert [part["streams"] for part in orjson.loads(output())] == [2, 2]
 
@@ -105,7 +111,7 @@ def test_topics_that_keep_no_single_order_are_found_before_the_start(
     assert set(failed) == {"sink.topic", "sink.partials"}
     assert "has 2 partitions, but aggregates are written in order" in failed["sink.topic"]
     assert "has 3 partitions, but aggregates are written in order" in failed["sink.partials"]
-    said = refusal(path)
+    said = refusal_foretold(path)
     assert all(problem in said for problem in failed.values())
 
 

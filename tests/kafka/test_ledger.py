@@ -9,12 +9,21 @@ import orjson
 import pytest
 from kafka import KafkaConsumer
 
+from fugu.dataflows.base.errors import StartContended, StartRefused, exit_code
+from fugu.dataflows.kafka.client import Client, Topic
+from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
+from fugu.dataflows.publishing import registration
+from fugu.dataflows.publishing.entries import PipelineEntry
+from fugu.dataflows.publishing.ledger_topic import read_ledger, write_entry
+from fugu.dataflows.publishing.registration import register
+from tests.conformance.kinds import KINDS
+from tests.kafka.clients import connected
+from tests.kafka.foretold import refusal_foretold
 from tests.kafka.pipelines import (
     MEMORYLESS,
     Document,
     fugu,
     pipeline_document,
-    refusal,
     running,
     write_pipeline,
 )
@@ -117,12 +126,12 @@ def test_pipelines_over_one_source_add_up_and_a_declared_budget_is_kept(
     first["source"]["budget"] = 12.0
     run(bootstrap, write_pipeline(tmp_path / "first", first, MEMORYLESS), first)
     moved = first | {"sink": {"topic": f"{source}.elsewhere", "create": True}}
-    said = refusal(write_pipeline(tmp_path / "moved", moved, MEMORYLESS))
+    said = refusal_foretold(write_pipeline(tmp_path / "moved", moved, MEMORYLESS))
     assert f"pipeline first has already released {source}" in said
 
     second = pipeline(bootstrap, source, ledger, "second")
     path = write_pipeline(tmp_path / "second", second, MEMORYLESS)
-    said = refusal(path)
+    said = refusal_foretold(path)
     assert f"source.budget of {source} is 12 nats per stream" in said
     assert "8 (first) + 8 (second)" in said
     assert [entry["pipeline"] for entry in shown(path)["pipelines"]] == ["first"]
@@ -177,7 +186,7 @@ def test_a_later_version_s_entry_is_not_passed_over(
     later = {**own, "format": 4, "pipeline": "late", "guarantees": {}}
     key = orjson.dumps(["late", own["source_identity"]])
     produce(bootstrap, ledger, [Placed(0, Record(key, orjson.dumps(later), timestamp=NOW))])
-    assert "cannot read what is promised of late over" in refusal(path)
+    assert "cannot read what is promised of late over" in refusal_foretold(path)
     assert shown(path)["unreadable"][0]["pipeline"] == "late"
 
 
@@ -198,8 +207,36 @@ def test_a_ledger_that_would_forget_is_refused(
     bootstrap: str, source: str, topics: TopicFactory, tmp_path: Path
 ) -> None:
     document = pipeline(bootstrap, source, topics("deleting", partitions=1), "forgetful")
-    said = refusal(write_pipeline(tmp_path, document, MEMORYLESS))
+    said = refusal_foretold(write_pipeline(tmp_path, document, MEMORYLESS))
     assert "set cleanup.policy=compact (it is delete)" in said
     document["ledger"] = {"topic": "no-such-ledger"}
-    said = refusal(write_pipeline(tmp_path, document, MEMORYLESS))
+    said = refusal_foretold(write_pipeline(tmp_path, document, MEMORYLESS))
     assert "(ledger.topic) does not exist" in said
+
+
+def test_of_two_that_enter_at_the_same_moment_the_one_that_is_refused_may_start_again(
+    bootstrap: str, ledger: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    promised = KINDS["crr"].examples()[0].mechanism.guarantees()
+    most = DeclaredBudget(1.5 * max(one.epsilon for one in promised), 1e-6)
+    one, other = (
+        PipelineEntry(name, "raw", "raw-id", f"{name}.out", f"{name}-id", "0123", promised, most)
+        for name in ("one", "other")
+    )
+    client = connected(bootstrap)
+    topic = client.topic(ledger)
+    assert topic is not None
+
+    def write_beside(client: Client, topic: Topic, entry: PipelineEntry) -> None:
+        write_entry(client, topic, other)
+        write_entry(client, topic, entry)
+
+    with monkeypatch.context() as at_once:
+        at_once.setattr(registration, "write_entry", write_beside)
+        with pytest.raises(StartContended, match=r"at the same moment.*start again") as refused:
+            register(client, topic, one)
+    assert exit_code(refused.value) == 1
+    assert [entry.pipeline for entry in read_ledger(client, topic).pipelines] == ["other"]
+    with pytest.raises(StartRefused, match="come to") as then:
+        register(client, topic, one)
+    assert exit_code(then.value) == 78, "the other one stays"

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from tests.kafka.pipelines import pipeline_document, refusal, write_pipeline
+from tests.kafka.foretold import refusal_foretold
+from tests.kafka.pipelines import pipeline_document, write_pipeline
 from tests.kafka.records import Placed, Record, produce
 from tests.kafka.topics import TopicFactory
 
@@ -22,4 +23,4 @@ def test_a_log_that_holds_partial_sums_already_is_refused_without_their_state(
     produce(bootstrap, document["sink"]["partials"], [Placed(0, Record(b"1", b"another's sums"))])
     pipeline = write_pipeline(tmp_path, document)
     for _ in range(2):
-        assert "already holds partial sums" in refusal(pipeline)
+        assert "already holds partial sums" in refusal_foretold(pipeline)

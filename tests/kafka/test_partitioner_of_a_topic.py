@@ -9,6 +9,7 @@ import orjson
 import pytest
 from confluent_kafka import Producer
 
+from tests.kafka.foretold import refusal_foretold
 from tests.kafka.pipelines import (
     ALPHABET,
     FUGU,
@@ -17,7 +18,6 @@ from tests.kafka.pipelines import (
     Document,
     fugu,
     pipeline_document,
-    refusal,
     running,
     write_pipeline,
 )
@@ -88,7 +88,7 @@ def test_what_producers_use_is_found_and_stays(
     assert count(bootstrap, sink["dead_letters"]) == 0
     document["source"]["partitioner"] = "murmur2" if name == "crc32" else "crc32"
     other = write_pipeline(tmp_path, document)
-    assert "fugu state repartition" in refusal(other)
+    assert "fugu state repartition" in refusal_foretold(other)
     row = said_of(other)
     assert row["result"] == "warning"
     assert f"{2 * USERS} follow {name}" in row["detail"]
@@ -103,7 +103,7 @@ def test_keys_that_follow_no_partitioner_are_refused(
         for user in range(USERS)
     ]
     produce(bootstrap, document["source"]["topic"], records)
-    assert "Producers use several partitioners" in refusal(pipeline)
+    assert "Producers use several partitioners" in refusal_foretold(pipeline)
     row = said_of(pipeline)
     assert row["result"] == "failed"
     assert "partitioner: unchecked" in row["detail"]

@@ -8,7 +8,8 @@ import pytest
 from kafka import KafkaConsumer
 
 from tests.kafka.established import RECORDS, Established, established
-from tests.kafka.pipelines import fugu, refusal
+from tests.kafka.foretold import refusal_foretold
+from tests.kafka.pipelines import fugu
 from tests.kafka.topics import TopicFactory
 
 
@@ -38,13 +39,13 @@ def test_after_rotation_and_loss_of_state_no_topic_makes_a_second_release_of_the
     fugu("state", "rotate", pipeline.write(), "--keys", pipeline.directory / "keys.json")
     pipeline.document["secret"] = {"file": "keys.json", "encoding": "keys"}
     shutil.rmtree(pipeline.directory / "state")
-    said = refusal(pipeline.write())
+    said = refusal_foretold(pipeline.write())
     assert "Restore the state directory" in said
     assert "new, empty topic" not in said
 
     released = pipeline.published()
     sink = with_new_topics(pipeline)
-    said = refusal(pipeline.write())
+    said = refusal_foretold(pipeline.write())
     assert "there is no state in" in said
     assert "secret names keys of epoch 1, which fugu state rotate made for one" in said
     assert "names of new topics do not help" in said
@@ -57,7 +58,7 @@ def test_a_sink_with_releases_but_without_a_state_is_refused_and_no_other_topic_
     pipeline: Established,
 ) -> None:
     shutil.rmtree(pipeline.directory / "state")
-    said = refusal(pipeline.write())
+    said = refusal_foretold(pipeline.write())
     assert f"topic {pipeline.sink} already holds records, but there is no state for them" in said
     assert "Another topic does not help" in said
     assert pipeline.published() == RECORDS
@@ -70,7 +71,7 @@ def test_a_ledger_knows_a_pipeline_whose_state_and_topics_are_gone(
     pipeline = established(bootstrap, topics, tmp_path, ledger=ledger)
     shutil.rmtree(pipeline.directory / "state")
     sink = with_new_topics(pipeline)
-    said = refusal(pipeline.write())
+    said = refusal_foretold(pipeline.write())
     assert f"pipeline heart-zones has already released {pipeline.source}" in said
     assert "what it releases adds to what was spent" in said
     assert sink not in topics_at(bootstrap)

@@ -1,6 +1,9 @@
 """A start that could repeat or forget releases is refused with one clear error, and no more."""
 
 import shutil
+import signal
+import socket
+import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -22,6 +25,7 @@ from tests.kafka.established import (
     records,
     wait_until_published,
 )
+from tests.kafka.foretold import refusal_foretold
 from tests.kafka.pipelines import (
     OTHER_SECRET,
     PATIENCE_SECONDS,
@@ -29,7 +33,6 @@ from tests.kafka.pipelines import (
     SECRET_VARIABLE,
     Document,
     fugu,
-    refusal,
     running,
 )
 from tests.kafka.records import partitions_of, produce
@@ -55,31 +58,6 @@ def pipeline(original: Established, tmp_path: Path) -> Established:
     return copy
 
 
-def refusal_foretold(pipeline: Established) -> str:
-    """What a start says, which `validate --kafka` has said before; neither changes anything."""
-    path = pipeline.write()
-    before = _everything(pipeline)
-    arguments = ["validate", str(path), "--kafka", "--json"]
-    ended = CliRunner().invoke(app, arguments, env={SECRET_VARIABLE: SECRET})
-    assert ended.exit_code == 1, ended.output
-    failed = [row["detail"] for row in orjson.loads(ended.stdout) if row["result"] == "failed"]
-    assert _everything(pipeline) == before
-    said = refusal(path)
-    topics, files = _everything(pipeline)
-    assert topics == before[0]
-    assert files.keys() <= before[1].keys()
-    assert any(detail in said for detail in failed), failed
-    return said
-
-
-def _everything(pipeline: Established) -> tuple[set[str], dict[str, bytes]]:
-    """All topics, and all files of the state but for the count of refused starts."""
-    with closing(KafkaConsumer(bootstrap_servers=pipeline.bootstrap)) as consumer:
-        topics = set(consumer.topics())
-    files = _content(pipeline.directory / "state")
-    return topics, {name: files[name] for name in files if not name.endswith("refused-starts")}
-
-
 def _remove(name: str) -> Callable[[Path], None]:
     return lambda state: shutil.rmtree(state / name) if name != "." else shutil.rmtree(state)
 
@@ -94,6 +72,16 @@ def _damage_rows(state: Path) -> None:
         content = bytearray(log.read_bytes())
         content[-40] ^= 1
         log.write_bytes(content)
+
+
+def _damage_pointers(state: Path) -> None:
+    [part] = (state / "recovery").iterdir()
+    with closing(sqlite3.connect(part)) as database, database:
+        database.execute("UPDATE snaps SET ser_change = X'80045D2E'")
+
+
+def _cut_exchange_short(state: Path) -> None:
+    (state.parent / "exchange.json").write_bytes(b'{"command": "fugu migrate"}')
 
 
 def _newer_fingerprint(state: Path) -> None:
@@ -121,6 +109,10 @@ def _newer_rows(state: Path) -> None:
         (lambda state: (state / "fingerprint.json").write_bytes(b"{"), "is damaged or of another"),
         (_damage_store, "recovery cannot be used: it is damaged"),
         (_damage_rows, "the stored state is damaged (checksum)"),
+        (_damage_pointers, "recovery cannot be used: it is damaged"),
+        (lambda state: (state / "lease.json").write_bytes(b"{"), "lease.json is damaged. If no"),
+        (lambda state: (state / "finishing").write_bytes(b""), "Run it with --finish once more"),
+        (_cut_exchange_short, "Run fugu migrate once more; it completes what was begun"),
         (_newer_fingerprint, "a newer version wrote the state. Run that version"),
         (_newer_rows, "has format 9, this version reads"),
     ],
@@ -132,6 +124,10 @@ def _newer_rows(state: Path) -> None:
         "bad fingerprint",
         "bad store",
         "bad rows",
+        "bad pointers",
+        "bad lease",
+        "finishing",
+        "exchanging",
         "newer fingerprint",
         "newer rows",
     ],
@@ -141,7 +137,7 @@ def test_a_state_that_is_not_whole_is_refused(
 ) -> None:
     before = pipeline.published()
     damage(pipeline.state)
-    assert says in refusal_foretold(pipeline)
+    assert says in refusal_foretold(pipeline.write())
     assert pipeline.published() == before
 
 
@@ -151,7 +147,7 @@ def test_a_state_of_another_version_of_fugu_is_refused(pipeline: Established) ->
     renamed = [step.upper() for step in steps]
     _change_fingerprint(pipeline.state, implementation=now + 1, steps=renamed)
     before = pipeline.published(), _content(pipeline.state)
-    said = refusal_foretold(pipeline)
+    said = refusal_foretold(pipeline.write())
     assert f"implementation changed (was {now + 1}, is {now}): another version of Fugu" in said
     assert f"steps changed (was {renamed}, is {steps}): " in said
     assert "run the version that wrote the state" in said
@@ -164,7 +160,7 @@ def test_the_state_of_another_pipeline_is_refused(
     before = original.published(), _content(pipeline.state)
     pipeline.document["name"] = "steps-per-hour"
     pipeline.document["sink"]["topic"] = topics("other", partitions=2)
-    said = refusal_foretold(pipeline)
+    said = refusal_foretold(pipeline.write())
     assert "pipeline changed (was heart-zones, is steps-per-hour): this state directory" in said
     assert f"sink_topic changed (was {original.sink}, is {pipeline.sink})" in said
     assert (original.published(), _content(pipeline.state)) == before
@@ -175,7 +171,8 @@ def test_a_second_process_is_refused_while_the_first_one_runs(pipeline: Establis
     path = pipeline.write()
     with running(path) as first:
         first.wait_until_started()
-        assert "is in use by another process. Stop it first" in refusal(path)
+        said = refusal_foretold(path, alone=False)
+        assert "is in use by another process. Stop it first" in said
         assert first.stop() == 0
 
 
@@ -194,7 +191,7 @@ def test_records_that_retention_removed_before_they_were_read_are_missed(
     pipeline = established(bootstrap, topics, tmp_path)
     produce(bootstrap, pipeline.source, records(RECORDS, 20))
     _forget(bootstrap, {TopicPartition(pipeline.source, 1): RECORDS // 2 + 5})
-    said = refusal_foretold(pipeline)
+    said = refusal_foretold(pipeline.write())
     assert f"topic {pipeline.source}, partition 1: the next record to read has offset 20" in said
     assert "Retention removed records" in said
     assert pipeline.published() == RECORDS
@@ -207,9 +204,14 @@ def test_a_sink_that_lost_what_a_replay_must_recognise_is_refused(
     produce(bootstrap, pipeline.sink, records(0, 1))
     _forget(bootstrap, {TopicPartition(pipeline.sink, 0): RECORDS // 2 + 1})
     produce(bootstrap, pipeline.source, records(RECORDS, 2))
-    said = refusal_foretold(pipeline)
+    said = refusal_foretold(pipeline.write())
     assert "partition 0: the last snapshot ends at offset 20" in said
     assert "releases that were already published cannot be recognised" in said
+    path = pipeline.write()
+    fugu("migrate", path, path)
+    with running(path) as process:
+        wait_until_published(process, pipeline, RECORDS + 3)
+        assert process.stop() == 0, process.stderr
 
 
 def test_topics_that_were_created_anew_are_refused(
@@ -221,7 +223,7 @@ def test_topics_that_were_created_anew_are_refused(
     with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
         admin.delete_topics(names)
         admin.create_topics(dict.fromkeys(names, layout), wait_for_metadata=True)
-    said = refusal_foretold(pipeline)
+    said = refusal_foretold(pipeline.write())
     for field in ("source_identity", "sink_identity", "dead_letters_identity"):
         assert f"{field} changed" in said
     assert pipeline.published() == 0
@@ -232,7 +234,7 @@ def test_partitions_that_were_added_are_refused_where_nobody_knows_which_keys_mo
 ) -> None:
     pipeline = established(bootstrap, topics, tmp_path)
     _extend(bootstrap, [pipeline.source], partitions=3)
-    said = refusal_foretold(pipeline)
+    said = refusal_foretold(pipeline.write())
     assert "has 3 partitions, and this pipeline knows 2" in said
     assert "a key that moved would get a second budget" in said
     assert pipeline.published() == RECORDS
@@ -288,6 +290,14 @@ CHANGES: dict[str, Callable[[Document], object]] = {
     "does not exist": lambda document: document["source"].update(topic="no-such-topic"),
     "no state for them": lambda document: document["state"].update(directory="nowhere"),
     "would have none": lambda document: document["state"].update(shards=3),
+    "cannot be used (Not a directory)": lambda document: document["state"].update(
+        directory="model.json/state"
+    ),
+    "(state.control) cannot be used": lambda document: (
+        document["state"].update(control="nowhere"),
+        document["sink"].update(create=False),
+    ),
+    "ledger.topic) does not exist": lambda document: document.update(ledger={"topic": "nowhere"}),
 }
 
 
@@ -302,10 +312,46 @@ def test_a_changed_file_is_refused_and_validate_says_so_before(
         with KafkaAdminClient(bootstrap_servers=pipeline.bootstrap) as admin:
             admin.create_topics({OTHER_SOURCE: {"num_partitions": 2, "replication_factor": 1}})
     CHANGES[says](pipeline.document)
-    assert says in refusal_foretold(pipeline)
+    assert says in refusal_foretold(pipeline.write())
 
 
 def test_a_state_that_another_copy_took_over_is_refused(pipeline: Established) -> None:
     copy = pipeline.copied_to(pipeline.directory.with_name("copy"))
     fugu("state", "claim", copy.write())
-    assert "was taken over on" in refusal_foretold(pipeline)
+    assert "was taken over on" in refusal_foretold(pipeline.write())
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--shard", "2/4"], "--shard 2/4: write NUMBER/1"),
+        (["--processes", "2"], "--processes 2: write 1, because a shard runs in one process"),
+        (["--processes", "1", "--finish"], "leave --shard and --finish out"),
+        (["--finish"], "--finish: crr holds nothing back that could be published"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    options: list[str], says: str, pipeline: Established
+) -> None:
+    assert says in refusal_foretold(pipeline.write(), *options)
+
+
+def test_a_port_that_is_taken_is_refused(pipeline: Established) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        pipeline.document["metrics"] = {"port": port}
+        said = refusal_foretold(pipeline.write())
+    assert f"metrics: cannot listen on 127.0.0.1:{port} (Address already in use)" in said
+
+
+def test_a_state_that_runs_in_several_processes_is_in_use(pipeline: Established) -> None:
+    path = pipeline.write()
+    with running(path, "--processes", "1") as process:
+        process.wait_until(lambda: "process 0 runs partitions" in process.stderr)
+        for options in ([], ["--processes", "1"], ["--shard", "0/1"]):
+            arguments = ["validate", str(path), "--kafka", "--json", *options]
+            ended = CliRunner().invoke(app, arguments, env={SECRET_VARIABLE: SECRET})
+            results = {row["check"]: row["result"] for row in orjson.loads(ended.stdout)}
+            assert (ended.exit_code, results["start"]) == (1, "in use"), ended.stdout
+        process.process.send_signal(signal.SIGTERM)
+        assert process.exit_code() == 0, process.stderr

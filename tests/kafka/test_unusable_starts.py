@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from tests.kafka.established import records
+from tests.kafka.foretold import refusal_foretold
 from tests.kafka.pipelines import (
     SECRET_VARIABLE,
     Document,
     RunningPipeline,
     check_refusal,
     pipeline_document,
-    refusal,
     running,
     write_pipeline,
 )
@@ -111,17 +111,19 @@ def test_a_key_that_is_unknown(document: Document, tmp_path: Path) -> None:
 def test_text_that_is_no_yaml(document: Document, tmp_path: Path) -> None:
     path = write_pipeline(tmp_path, document)
     path.write_text("name: [heart-zones\n")
-    assert "pipeline.yaml:" in (said := refusal(path))
+    assert "pipeline.yaml:" in (said := refusal_foretold(path))
     assert "is not valid YAML" in said
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    assert "cannot be read (No such file or directory)" in refusal(tmp_path / "pipeline.yaml")
+    assert "cannot be read (No such file or directory)" in refusal_foretold(
+        tmp_path / "pipeline.yaml"
+    )
 
 
 def test_a_model_row_that_is_no_distribution(document: Document, tmp_path: Path) -> None:
     path = write_pipeline(tmp_path, document, {"format": "fugu-markov-model"})
-    assert "operator.model: " in refusal(path)
+    assert "operator.model: " in refusal_foretold(path)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,7 @@ def test_a_model_row_that_is_no_distribution(document: Document, tmp_path: Path)
 def test_a_secret_that_is_missing_or_short(
     secret: str, says: str, document: Document, tmp_path: Path
 ) -> None:
-    said = refusal(write_pipeline(tmp_path, document), secret=secret)
+    said = refusal_foretold(write_pipeline(tmp_path, document), secret=secret)
     assert f"environment variable {SECRET_VARIABLE} {says}" in said
     assert not (tmp_path / "state").exists(), "refused before anything is touched"
 
@@ -150,4 +152,4 @@ def test_a_broker_that_is_never_there(unreachable: RunningPipeline) -> None:
 
 
 def refused(document: Document, directory: Path) -> str:
-    return refusal(write_pipeline(directory, document))
+    return refusal_foretold(write_pipeline(directory, document))

@@ -14,7 +14,6 @@ import typer
 from fugu.dataflows.base import logs
 from fugu.dataflows.base.errors import (
     CannotBeAudited,
-    ConfigurationError,
     FuguError,
     exit_code,
     unexpected,
@@ -32,6 +31,7 @@ from fugu.dataflows.commands import (
     state,
 )
 from fugu.dataflows.commands.audit import audit
+from fugu.dataflows.commands.cli.interrupted import interruptible
 from fugu.dataflows.commands.evaluate import evaluate
 from fugu.dataflows.commands.explain import explain
 from fugu.dataflows.commands.init import init
@@ -47,6 +47,7 @@ from fugu.dataflows.commands.state_repartition import repartition
 from fugu.dataflows.commands.state_upgrade import upgrade
 from fugu.dataflows.commands.validate import validate
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.run.dealing import require_all_shards, shard_numbers
 
 app = typer.Typer(
     name="fugu",
@@ -80,6 +81,7 @@ def fugu(
 
 
 @app.command()
+@interruptible
 def demo(
     users: Annotated[int, typer.Option(min=1, help="How many users send records.")] = 2_000,
     records: Annotated[int, typer.Option(min=1_000, help="How many records in all.")] = 100_000,
@@ -131,26 +133,14 @@ def run(
         file = PipelineFile.read(pipeline)
         logs.configure(log_format or file.pipeline.logs, supervised_as)
         if processes is not None:
-            _supervise(file, processes, log_format, alone=not shard and not finish)
+            require_all_shards(named=bool(shard), finishing=finish)
+            from fugu.dataflows.run.supervise import supervise
+
+            raise typer.Exit(supervise(file, processes, log_format))
         from fugu.dataflows.run.run import run as run_pipeline
-        from fugu.dataflows.run.run import shard_numbers
 
         chosen = shard_numbers(shard or [], file.pipeline.state.shards)
         run_pipeline(file, chosen, finish=finish, supervised=supervised_as is not None)
-
-
-def _supervise(
-    file: PipelineFile, processes: int, log_format: LogFormat | None, *, alone: bool
-) -> NoReturn:
-    from fugu.dataflows.run.supervise import supervise
-
-    if not alone:
-        raise ConfigurationError(
-            "--processes runs all shards, and goes on until it is stopped: leave --shard and "
-            "--finish out. To finish streams, stop the pipeline and run it with --finish, in one "
-            "process"
-        )
-    raise typer.Exit(supervise(file, processes, log_format))
 
 
 @contextmanager
@@ -218,16 +208,17 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
     ),
 }
 for _name, _command in _COMMANDS.items():
-    app.command(_name)(_command)
+    app.command(_name)(interruptible(_command))
 for _name, (_about, _commands) in _GROUPS.items():
     _group = typer.Typer(no_args_is_help=True, help=_about)
     app.add_typer(_group, name=_name)
     for _part, _command in _commands.items():
-        _group.command(_part)(_command)
+        _group.command(_part)(interruptible(_command))
 
 
 def main() -> None:
     """Run the command; a failure is one clear text on stderr and exit code 1 (audit: 2 or 3).
+    Ctrl-C ends with 130.
 
     A failed process ends at once: nothing that a Kafka producer still holds may be delivered when
     the next process already looks for what was published.

@@ -62,6 +62,7 @@ class Report:
         """Return the same for a machine."""
         return {
             "pipeline": self.pipeline,
+            "status": "broken" if self.broken else "survived",
             "mechanism": self.mechanism,
             "law": self.law,
             "numbers": self.numbers,

@@ -17,7 +17,8 @@ from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Reason
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.base.stream_time import StreamTime
 from fugu.dataflows.base.ticks import Ticks
-from fugu.dataflows.pipeline.config import Pipeline, TimestampField
+from fugu.dataflows.pipeline.config import Pipeline
+from fugu.dataflows.pipeline.source_section import TimestampField
 from fugu.dataflows.records.codec import Codec
 from fugu.operators.mechanism import Array, Floats, Integers
 

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 
 from fugu.dataflows.kinds import KINDS
 from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.neighbours_text import counted_in_windows
 from fugu.operators.guarantee import Guarantee, Neighbours
 from tests.acceptance.audits.found import Row
 from tests.acceptance.audits.proofs import PROOFS
@@ -71,7 +72,7 @@ def _extent(promise: Guarantee) -> str:
         case "release":
             return "in one release"
         case "window":
-            return f"in any {promise.window} ticks"
+            return f"in any {promise.window} {counted_in_windows(promise)}"
         case "period":
             return f"in one of the periods of {promise.window} ticks"
         case "interval":

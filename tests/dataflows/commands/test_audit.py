@@ -77,6 +77,7 @@ def test_a_machine_reads_json_and_nothing_else(pipeline: Path) -> None:
     change(pipeline, *BUDGET)
     read = document(audited(pipeline, "--steps", "3", "--json", "--seed", "5"))
     assert read["verdict"] == SURVIVED
+    assert read["status"] == "survived"
     assert read["broken"] == []
     assert read["effort"] == {"runs": 2000, "confidence": 99.9, "seed": 5}
     assert {case["extent"] for case in read["worst_cases"]} == {
@@ -173,14 +174,21 @@ def test_a_pipeline_that_cannot_be_read_is_no_broken_claim(pipeline: Path) -> No
 
 
 def test_a_package_that_is_missing_is_no_unusable_file(
-    pipeline: Path, monkeypatch: pytest.MonkeyPatch
+    pipeline: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ended: list[int] = []
     monkeypatch.setattr(cli, "_end_at_once", ended.append)
     monkeypatch.setitem(sys.modules, "scipy", None)
-    monkeypatch.setattr(sys, "argv", ["fugu", "audit", str(pipeline)])
+    monkeypatch.setattr(sys, "argv", ["fugu", "audit", str(pipeline), "--json"])
     cli.main()
     assert ended == [3]
+    told = capsys.readouterr()
+    assert orjson.loads(told.out) == {
+        "pipeline": "heart-zones",
+        "status": "cannot be audited",
+        "reason": f"fugu audit needs scipy: {install('audit')}",
+    }
+    assert "fugu audit needs scipy" in told.err
 
 
 def test_numbers_are_followed_to_the_end_of_their_budget(tmp_path: Path) -> None:

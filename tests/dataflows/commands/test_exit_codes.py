@@ -10,6 +10,7 @@ from fugu.dataflows.base.errors import (
     FuguError,
     KafkaUnavailable,
     ReleaseMismatch,
+    StartContended,
     StartRefused,
     StateInUse,
     exit_code,
@@ -23,6 +24,8 @@ def test_what_somebody_must_change_first(error: type[FuguError]) -> None:
     assert exit_code(error("text")) == NO_RESTART_HELPS == 78
 
 
-@pytest.mark.parametrize("error", [FuguError, KafkaUnavailable, DeliveryFailed, StateInUse])
+@pytest.mark.parametrize(
+    "error", [FuguError, KafkaUnavailable, DeliveryFailed, StateInUse, StartContended]
+)
 def test_what_may_be_over_at_the_next_start(error: type[FuguError]) -> None:
     assert exit_code(error("text")) == 1

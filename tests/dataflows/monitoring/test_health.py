@@ -2,6 +2,7 @@
 
 import time
 
+import orjson
 import pytest
 
 from fugu.dataflows.base.errors import KafkaUnavailable
@@ -11,7 +12,8 @@ from fugu.dataflows.kafka.client import Reader
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.figures import PoliciesBehind
 from fugu.dataflows.monitoring.health import Health, Snapshots
-from fugu.dataflows.monitoring.notices import Sentinel
+from fugu.dataflows.monitoring.notices import Kind, Notice, Sentinel
+from fugu.dataflows.monitoring.server import verdict
 from fugu.dataflows.monitoring.source_watch import SourceWatch
 from fugu.dataflows.monitoring.watchman import Watchman
 
@@ -48,6 +50,27 @@ def test_working_pipeline_is_healthy(health: Health, watch: SourceWatch) -> None
     assert problem(health, watch) is None
     assert health.degraded() == []
     assert health.stuck() is None
+
+
+def test_a_pipeline_that_merely_has_no_input_is_well_and_says_so(
+    health: Health, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    text = "topic raw, partition 0: values wait for later records; no partition has had any"
+    night = [Notice(Kind.NO_INPUT, "raw", 0, text, still=False, quiet=True)]
+
+    class Quiet:
+        def notices(self, now: float) -> list[Notice]:
+            return night
+
+    for second in range(200):
+        health.watchman.look([health.snapshots, Quiet()], time.monotonic() + second)
+    assert (health.problem(), health.degraded(), health.waiting()) == (None, [], [text])
+    page = verdict(health.problem(), health.degraded(), health.waiting())
+    assert page.status == 200
+    assert orjson.loads(page.content) == {"status": "ok", "waiting": [text]}
+    said = [record for record in caplog.records if record.getMessage() == text]
+    assert [record.levelname for record in said] == ["INFO"], "once in a night"
 
 
 def test_figures_that_wait_for_policies(health: Health) -> None:

@@ -3,11 +3,13 @@
 import socket
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
+from typing import Any
 
 import pytest
 
 from fugu.dataflows.base.errors import AddressInUse, ConfigurationError, exit_code
-from fugu.dataflows.monitoring.server import MetricsServer, Page
+from fugu.dataflows.monitoring.server import MetricsServer, Page, require_free
+from fugu.dataflows.pipeline.sections import MetricsEndpoint
 
 HOST = "127.0.0.1"
 
@@ -81,6 +83,30 @@ def test_port_in_use_is_one_clear_error(port: int) -> None:
         f"metrics: cannot listen on {HOST}:{port} (Address already in use). Give metrics.host and "
         "metrics.port of the pipeline file an address of this machine and a free port."
     )
+
+
+def test_a_look_says_what_listening_would_say(port: int) -> None:
+    with pytest.raises(AddressInUse) as looked:
+        require_free(MetricsEndpoint(port=port, host=HOST))
+    with pytest.raises(AddressInUse) as listened:
+        MetricsServer(HOST, port, {})
+    assert str(looked.value) == str(listened.value)
+
+
+def test_a_look_at_the_same_moment_keeps_nobody_from_listening(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    port, bind = free_port(), socket.socket.bind
+
+    class Probe(socket.socket):
+        def bind(self, address: Any) -> None:
+            bind(self, address)
+            monkeypatch.undo()
+            MetricsServer(HOST, port, {}).close()
+
+    monkeypatch.setattr(socket, "socket", Probe)
+    require_free(MetricsEndpoint(port=port, host=HOST))
+    assert socket.socket is not Probe
 
 
 def test_host_that_is_not_here_is_one_clear_error() -> None:

@@ -19,7 +19,7 @@ from fugu.dataflows.base.stream_time import PEOPLE, StreamTime
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.monitoring.budgets import Budgets
 from fugu.dataflows.monitoring.figures import FiguresWait
-from fugu.dataflows.monitoring.notices import Notice, Sentinel
+from fugu.dataflows.monitoring.notices import Kind, Notice, Sentinel
 from fugu.dataflows.monitoring.refused_share import RefusedShare
 from fugu.dataflows.monitoring.stream_times import StreamTimes
 from fugu.dataflows.monitoring.streams_limit import StreamsLimit
@@ -124,23 +124,70 @@ def test_stream_time_that_does_not_begin() -> None:
     assert noticed(sentinel, 33.0) is None, "it counts anew"
 
 
-def test_values_that_wait_while_nobody_sends() -> None:
-    standing = Standing(positions={("raw", 3): 7}, times={3: 5_000}, holding={3})
+def test_values_that_wait_while_nobody_sends_anywhere_are_no_fault() -> None:
+    positions = {("raw", 2): 4, ("raw", 3): 7, ("changes", 0): 1}
+    standing = Standing(positions=positions, times={3: 5_000}, holding={3})
     sentinel = TicksWait("raw", standing, Ticks(width=30_000, grace=5_000, max_jump=9))
     assert noticed(sentinel, 100.0) is None
     assert noticed(sentinel, 165.0) is None
+    positions["changes", 0] = 2
     notice = noticed(sentinel, 166.0)
     assert notice is not None
-    assert (notice.partition, notice.still) == (3, True)
+    assert (notice.kind, notice.partition) == (Kind.NO_INPUT, 3)
+    assert (notice.still, notice.quiet) == (False, True)
     assert notice.text == (
-        "topic raw, partition 3: values wait for later records; nobody has sent any for 66 s. "
-        "Send heartbeats (ticks.stream_time.heartbeats)"
+        "topic raw, partition 3: values wait for later records; no partition has had any for 66 s. "
+        "They are published when records come; heartbeats would close ticks when nobody sends "
+        "(ticks.stream_time.heartbeats)"
     )
     standing.holding.clear()
     assert noticed(sentinel, 167.0) is None, "nothing waits"
     standing.holding.add(3)
     standing.times[3] = 6_000
     assert noticed(sentinel, 168.0) is None, "time goes on"
+
+
+def test_values_that_wait_in_one_partition_while_others_have_news() -> None:
+    positions = {("raw", 2): 0, ("raw", 3): 7}
+    standing = Standing(positions=positions, times={2: 0, 3: 5_000}, holding={3})
+    sentinel = TicksWait("raw", standing, Ticks(width=30_000, grace=5_000, max_jump=9))
+    for second in range(67):
+        positions["raw", 2] = standing.times[2] = second
+        notice = noticed(sentinel, float(second))
+    assert notice is not None
+    assert (notice.kind, notice.partition) == (Kind.PARTITION_IDLE, 3)
+    assert (notice.still, notice.quiet) == (False, False)
+    assert "nobody has sent any there for 66 s, while other partitions have news" in notice.text
+
+
+def test_declared_heartbeats_that_stay_away_are_a_fault_also_where_nobody_sends() -> None:
+    standing = Standing(positions={("raw", 3): 7}, times={3: 5_000}, holding={3})
+    time = StreamTime(heartbeats=frozenset([b"beat"]))
+    ticks = Ticks(width=30_000, grace=5_000, max_jump=9, time=time)
+    sentinel = TicksWait("raw", standing, ticks)
+    assert noticed(sentinel, 0.0) is None
+    notice = noticed(sentinel, 66.0)
+    assert notice is not None
+    assert (notice.kind, notice.still) == (Kind.TICKS_WAIT, True)
+    assert "nobody has sent any for 66 s. Send heartbeats" in notice.text
+
+
+@pytest.mark.parametrize("heartbeats", [frozenset[bytes](), frozenset([b"beat"])])
+def test_figures_that_wait_while_nobody_sends_anywhere(heartbeats: frozenset[bytes]) -> None:
+    standing = Standing(positions={("raw", 0): 7}, told=Told(2, {0: 11, 1: 10}))
+    ticks = Ticks(width=30_000, grace=5_000, max_jump=9, time=StreamTime(heartbeats=heartbeats))
+    sentinel = FiguresWait("raw", standing, ticks)
+    assert noticed(sentinel, 100.0) is None
+    notice = noticed(sentinel, 140.0)
+    assert notice is not None
+    assert notice.still, "others may tell further ticks"
+    notice = noticed(sentinel, 166.0)
+    assert notice is not None
+    assert (notice.still, notice.quiet) == (bool(heartbeats), not heartbeats)
+    standing.told = Told(2, {0: 12, 1: 10})
+    notice = noticed(sentinel, 167.0)
+    assert notice is not None
+    assert (notice.kind, notice.still) == (Kind.FIGURES_WAIT, True), "others go on"
 
 
 @pytest.mark.parametrize(

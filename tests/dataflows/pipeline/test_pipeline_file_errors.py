@@ -9,8 +9,8 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.files.yaml_file import LARGEST_FILE
 from fugu.dataflows.kinds import TemporalOperator
 from fugu.dataflows.kinds.crr import CrrOperator
-from fugu.dataflows.pipeline.config import TimestampField
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.source_section import TimestampField
 from tests.dataflows.pipeline.pipeline_files import PIPELINE, read, read_error, with_change
 
 CRR = "kind: crr\n  alphabet: [rest, light, vigorous]\n  epsilon: 1.0\n  model: model.json"

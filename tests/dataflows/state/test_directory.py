@@ -1,9 +1,11 @@
 """A state directory belongs to one pipeline and one process, and is readable by its owner only."""
 
+import fcntl
 import os
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,6 +80,19 @@ def test_a_directory_in_use_by_another_process_is_refused_until_that_ends(tmp_pa
             StateDirectory(tmp_path).lock()
         holder.kill()
     StateDirectory(tmp_path).lock()
+
+
+def test_a_look_at_the_same_moment_keeps_nobody_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    created(tmp_path).unlock()
+    looking = os.open(tmp_path / "lock", os.O_RDONLY)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    monkeypatch.setattr(time, "sleep", lambda _: fcntl.flock(looking, fcntl.LOCK_UN))
+    directory = StateDirectory(tmp_path)
+    directory.lock()
+    assert directory.is_in_use
+    os.close(looking)
 
 
 def test_unlocking_lets_the_next_owner_in(tmp_path: Path) -> None:

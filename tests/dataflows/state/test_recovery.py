@@ -1,7 +1,8 @@
 """What a killed run left of an epoch must not be taken for the state after that epoch."""
 
+import pickle
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
@@ -14,8 +15,14 @@ from bytewax.operators import StatefulBatchLogic
 from bytewax.recovery import RecoveryConfig, init_db_dir
 from bytewax.testing import TestingSink, TestingSource, run_main
 
-from fugu.dataflows.base.errors import StartRefused
-from fugu.dataflows.state.recovery import forget_unfinished_epochs
+from fugu.dataflows.base.errors import FuguError, StartRefused, exit_code
+from fugu.dataflows.state.recovery import (
+    create_store,
+    forget_unfinished_epochs,
+    resuming,
+    unusable_store,
+)
+from tests.dataflows.state.limits import no_file_grows_beyond
 
 Item = tuple[str, int] | TestingSource.ABORT | TestingSource.EOF
 
@@ -126,8 +133,110 @@ def test_a_new_store_holds_nothing_to_forget(tmp_path: Path) -> None:
     assert forget_unfinished_epochs(Sums(tmp_path / "store").store) == 0
 
 
-@pytest.mark.parametrize("content", [b"", b"not a database" * 100])
-def test_a_damaged_store_is_refused(content: bytes, sums: Sums) -> None:
-    (sums.store / "part-0.sqlite3").write_bytes(content)
-    with pytest.raises(StartRefused, match="cannot be used: it is damaged, or the disk is full"):
+def bytewax_failed(store: Path) -> None:
+    """What is raised after bytewax could not use it."""
+    raise unusable_store(store)
+
+
+def _truncated(part: Path) -> None:
+    part.write_bytes(part.read_bytes()[:5000])
+
+
+def _page_overwritten(part: Path) -> None:
+    content = bytearray(part.read_bytes())
+    for page in range(1, len(content) // 4096):
+        content[4096 * page : 4096 * page + 64] = b"\x99" * 64
+    part.write_bytes(content)
+
+
+def _of_something_else(part: Path) -> None:
+    part.unlink()
+    with closing(sqlite3.connect(part)) as database, database:
+        database.execute("CREATE TABLE other (number INTEGER)")
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "empty": lambda part: part.write_bytes(b""),
+    "no database": lambda part: part.write_bytes(b"not a database" * 100),
+    "truncated": _truncated,
+    "pages overwritten": _page_overwritten,
+    "another database": _of_something_else,
+    "gone": lambda part: part.unlink(),
+    "two of them": lambda part: part.with_name("part-1.sqlite3").write_bytes(part.read_bytes()),
+}
+
+
+@pytest.mark.parametrize("use", [forget_unfinished_epochs, resuming, bytewax_failed])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_store_is_refused(damage: str, use: Callable[[Path], object], sums: Sums) -> None:
+    DAMAGES[damage](sums.store / "part-0.sqlite3")
+    with pytest.raises(StartRefused, match=r"cannot be used: it is damaged\. Restore") as refused:
+        use(sums.store)
+    assert exit_code(refused.value) == 78
+
+
+class Anything:
+    """Pickled by the name of its class."""
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        b"",
+        b"\x80\x04",
+        b"no pickle",
+        pickle.dumps(7)[:-1],
+        pickle.dumps(7, protocol=0).replace(b"7", b"seven"),
+        pickle.dumps(b"pointer")[:-4],
+        pickle.dumps(b"pointer").replace(b"C\x07", b"C\xff"),
+        pickle.dumps("a text"),
+        pickle.dumps(True),
+        pickle.dumps(2.5),
+        pickle.dumps((1, 2)),
+        pickle.dumps(Anything()),
+        "no bytes",
+    ],
+)
+def test_a_damaged_state_of_a_step_is_refused_and_nothing_in_it_runs(
+    state: bytes | str, sums: Sums
+) -> None:
+    """A part that resumes with nothing would begin again, with whole budgets."""
+    with sums.database() as database:
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute("UPDATE sqlite_schema SET sql = replace(sql, ') STRICT', ')')")
+    with sums.database() as database:
+        database.execute("UPDATE snaps SET ser_change = ?", (state,))
+    with pytest.raises(StartRefused, match="cannot be used: it is damaged"):
+        resuming(sums.store)
+
+
+@pytest.mark.parametrize("value", [0, 255, 70_000, -1, 2**40, b"", b"pointer", b"p" * 70_000])
+def test_numbers_and_bytes_are_resumed_with(value: int | bytes, sums: Sums) -> None:
+    with sums.database() as database:
+        database.execute("UPDATE snaps SET ser_change = ?", (pickle.dumps(value),))
+    found = resuming(sums.store)
+    assert set({**found.offsets, **found.pointers}.values()) == {value}
+
+
+@pytest.mark.parametrize("kept_bytes", [0, 512, 4096, 20_000])
+def test_a_store_that_cannot_grow_may_be_made_at_the_next_start(
+    kept_bytes: int, tmp_path: Path
+) -> None:
+    with (
+        pytest.raises(FuguError, match=r"the disk is full.*Make room") as failed,
+        no_file_grows_beyond(kept_bytes),
+    ):
+        create_store(tmp_path)
+    assert exit_code(failed.value) == 1
+
+
+def test_a_store_that_cannot_be_written_is_whole_and_goes_on_with_room(sums: Sums) -> None:
+    sums.leave_behind("a", TOO_MUCH)
+    with (
+        pytest.raises(FuguError, match=r"the disk is full.*Make room") as failed,
+        no_file_grows_beyond(0),
+    ):
         forget_unfinished_epochs(sums.store)
+    assert exit_code(failed.value) == 1
+    assert exit_code(unusable_store(sums.store)) == 1, "bytewax met the same"
+    assert forget_unfinished_epochs(sums.store) == 1

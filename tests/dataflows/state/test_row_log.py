@@ -1,12 +1,19 @@
 """A row log continues exactly where a pointer says, whatever a crash left behind it."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fugu.dataflows.base.errors import FuguError, StartRefused
-from fugu.dataflows.state.row_log import RowLog, generation_of, log_files, partition_of
+from fugu.dataflows.state.row_log import (
+    RowLog,
+    generation_of,
+    log_files,
+    partition_of,
+    require_whole,
+)
 from tests.dataflows.stages.columns import CRR
 
 KEYS = [b"user-%05d" % number for number in range(2000)]
@@ -150,6 +157,35 @@ def test_a_damaged_block_is_refused(tmp_path: Path) -> None:
     path.write_bytes(bytes(content))
     with pytest.raises(StartRefused, match="damaged"):
         new_log(tmp_path).load(pointer)
+
+
+@pytest.mark.parametrize("block", [0, 1])
+@pytest.mark.parametrize("changed", [b"\xff", b"\x01"])
+def test_a_damaged_length_of_a_block_is_refused_and_drops_no_rows(
+    block: int, changed: bytes, tmp_path: Path
+) -> None:
+    """Rows that are passed over would begin again, with whole budgets."""
+    log = new_log(tmp_path)
+    touch(log, KEYS[:3])
+    log.append()
+    path = log_files(tmp_path, 3)[0]
+    second = path.stat().st_size
+    touch(log, KEYS[:10])
+    pointer = log.append()
+    content = bytearray(path.read_bytes())
+    at = block * second + 3
+    content[at : at + 1] = changed
+    path.write_bytes(bytes(content))
+    for read in (new_log(tmp_path).load, partial(require_whole, tmp_path)):
+        with pytest.raises(StartRefused, match="damaged"):
+            read(pointer)
+
+
+@pytest.mark.parametrize("pointer", [b"", b"{", b"[]", b"7", b'{"partition":3,"generation":1}'])
+def test_a_damaged_pointer_is_refused(pointer: bytes, tmp_path: Path) -> None:
+    for read in (new_log(tmp_path).load, partial(require_whole, tmp_path), partition_of):
+        with pytest.raises(StartRefused, match="the recovery store is damaged"):
+            read(pointer)
 
 
 def test_a_directory_that_cannot_be_written_stops_with_its_name(tmp_path: Path) -> None:

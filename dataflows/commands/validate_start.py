@@ -1,0 +1,81 @@
+"""Judge a pipeline as `run` would start it, with the code of the start, changing nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fugu.dataflows.base.errors import AddressInUse, FuguError
+from fugu.dataflows.commands.checks import Checks
+from fugu.dataflows.flows.sections import end_of
+from fugu.dataflows.flows.starting import looked_at
+from fugu.dataflows.flows.state_directories import directories_of, root_directory
+from fugu.dataflows.monitoring.server import require_free
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.run.dealing import deal, require_all_shards, shard_numbers
+from fugu.dataflows.state.directory import StateDirectory
+from fugu.dataflows.state.looking_directory import LookingDirectory
+
+
+@dataclass(frozen=True)
+class AsRun:
+    """Hold the options of `run` that decide what a start looks at."""
+
+    shard: Sequence[str]
+    processes: int | None
+    finish: bool
+
+    def shards(self, file: PipelineFile) -> list[int] | None:
+        """Return the shards that would run, None for all of them; refuse what `run` refuses."""
+        count = file.pipeline.state.shards
+        if self.processes is not None:
+            require_all_shards(named=bool(self.shard), finishing=self.finish)
+            deal(count, self.processes)
+        return shard_numbers([*self.shard], count)
+
+
+def check_start(file: PipelineFile, as_run: AsRun, checks: Checks) -> None:
+    """Look at state, secret, offsets, ledger and claims, at the port of metrics, and for a process
+    that runs already."""
+    _check_port(file, checks)
+    try:
+        shards = as_run.shards(file)
+        if as_run.processes is not None:
+            root = root_directory(file)
+            LookingDirectory(root.path).lock()
+        look = looked_at(file, shards, finishing=end_of(file.pipeline) if as_run.finish else None)
+    except FuguError as error:
+        if not checks.have_said(str(error)):
+            checks.failed("start", str(error))
+        return
+    for warning in look.warnings:
+        if not checks.have_said(warning):
+            checks.warned("start", warning)
+    owner = _owned_by_another(file, shards, as_run)
+    if owner is not None:
+        checks.in_use("start", str(owner.in_use()))
+        return
+    begun = any(not plan.directory.is_empty for plan in look.plans)
+    state = "goes on with its state" if begun else "begins without a state"
+    checks.passed("start", f"{state}, {look.plans[0].client.name}")
+
+
+def _check_port(file: PipelineFile, checks: Checks) -> None:
+    metrics = file.pipeline.metrics
+    if metrics is None:
+        return
+    try:
+        require_free(metrics)
+    except AddressInUse as error:
+        checks.in_use("metrics", str(error))
+    except FuguError as error:
+        checks.failed("metrics", str(error))
+    else:
+        checks.passed("metrics", f"{metrics.host}:{metrics.port} is free")
+
+
+def _owned_by_another(
+    file: PipelineFile, shards: list[int] | None, as_run: AsRun
+) -> StateDirectory | None:
+    """Return a directory that would be owned, and that another process owns now."""
+    supervised = [] if as_run.processes is None else [root_directory(file)]
+    directories = [*supervised, *directories_of(file, shards)]
+    return next((one for one in directories if one.is_in_use), None)

@@ -1,0 +1,121 @@
+"""Declare the sections of a pipeline file beside source, operator and kafka."""
+
+from datetime import timedelta
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+
+from fugu.dataflows.base.durations import AS_JSON, between
+from fugu.dataflows.base.section import Section
+from fugu.operators.budget import WhenExhausted
+
+TopicName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
+
+
+class SecretSource(Section):
+    """Find 32 secret bytes in an environment variable or a file.
+
+    `keys` is the file that `fugu state rotate` writes.
+    """
+
+    env: str | None = None
+    """The environment variable that holds the secret."""
+    file: str | None = None
+    """The file that holds the secret."""
+    encoding: Literal["hex", "base64", "raw", "keys"] = "hex"
+    """Say how the 32 bytes are written."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.env is None) == (self.file is None):
+            raise ValueError("write either env: NAME or file: PATH")
+        if self.env is not None and self.encoding in ("raw", "keys"):
+            raise ValueError(f"{self.encoding} needs a file; use hex or base64 with env")
+        return self
+
+
+class Sink(Section):
+    """Declare the sanitized topic; partition i holds the releases of source partition i.
+
+    An aggregate is written to one partition, and its exact `partials` to a topic of their own,
+    which is raw data.
+    """
+
+    topic: TopicName
+    """The sanitized topic."""
+    key: Literal["pseudonym", "original", "none"] = "pseudonym"
+    """Say what releases have as key."""
+    create: bool = False
+    """Say whether topics that are not there are created."""
+    dead_letters: TopicName | None = None
+    """The topic of refused records; by default `TOPIC.dead`."""
+    partials: TopicName | None = None
+    """The topic of exact partial sums of an aggregate, which is raw data."""
+
+    @property
+    def dead_letter_topic(self) -> str:
+        """Return the topic of coordinates of refused records."""
+        return self.dead_letters or f"{self.topic}.dead"
+
+
+class StateSection(Section):
+    """Say where progress, beliefs and ledgers live, and how often they are written."""
+
+    directory: str
+    """The directory of the state; relative to the pipeline file."""
+    control: TopicName | None = None
+    """The compacted topic of claims of the state; without it the ledger, or NAME.control."""
+    every: Annotated[timedelta, BeforeValidator(between("50ms", "60m")), AS_JSON] = timedelta(
+        seconds=1
+    )
+    """Say how often progress is written, from 50ms to 60m."""
+    max_keys: int = Field(default=1_000_000, ge=1)
+    """The most streams that are known; others become dead letters."""
+    max_megabytes: int = Field(default=4_096, ge=1)
+    """The most memory that the state may take."""
+    shards: int = Field(default=1, ge=1, le=1_000)
+    """Into how many parts the state is divided."""
+
+
+class Budget(Section):
+    """Limit what a stream may spend, over its life or in any `window` consecutive records."""
+
+    total: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)]
+    """The most nats that a stream spends, over its life or in a window."""
+    window: int | None = Field(default=None, ge=1, le=100_000)
+    """Say how many consecutive records share the total; without it, a whole life does."""
+    when_exhausted: WhenExhausted = "repeat"
+    """Say what is published where the budget does not suffice."""
+
+
+class Ledger(Section):
+    """Share promises and spent budgets among all pipelines of a source, in a compacted topic."""
+
+    topic: TopicName
+    """The compacted topic that all pipelines of the source share."""
+    create: bool = False
+    """Say whether it is created where it is not there."""
+
+
+class MetricsEndpoint(Section):
+    """Serve numbers and health to everyone who can reach the port."""
+
+    host: str = "127.0.0.1"
+    """The address to listen at."""
+    port: int = Field(default=9464, ge=1, le=65_535)
+    """The port to listen at."""
+
+
+class Alert(Section):
+    """Say when a notice is given of refused records, clocks that are ahead, and spent budgets."""
+
+    refused: float = Field(default=0.05, gt=0, le=1, strict=False)
+    """The share of the last records that may be refused."""
+    over: int = Field(default=1_000, ge=1, le=1_000_000_000)
+    """Say over how many records, at least, the share is taken."""
+    ahead: Annotated[timedelta, BeforeValidator(between("1s", "365d")), AS_JSON] = timedelta(
+        hours=1
+    )
+    """Say how far stream time may be ahead of this machine's clock."""
+    spent: float = Field(default=0.1, gt=0, le=1, strict=False)
+    """The share of streams that may have no budget left, or hardly any."""

@@ -1,0 +1,134 @@
+"""Declare the section of a pipeline file that says what is read."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+
+from fugu.dataflows.base.section import Section
+from fugu.dataflows.kafka.partitioner import Partitioner
+from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
+from fugu.dataflows.pipeline.sections import SecretSource, TopicName
+
+
+class TimestampField(Section):
+    """Read event time from a field of the record."""
+
+    field: str
+    """The field that holds the time."""
+    format: Literal["epoch-ms", "epoch-s"]
+    """Say how the time is written: milliseconds or seconds since 1970."""
+
+
+class Dedupe(Section):
+    """Recognise records sent twice by an event id, among the last `remember` of their stream."""
+
+    field: str
+    """The field that holds the event id."""
+    remember: int = Field(default=16, ge=1, le=1_000)
+    """Say how many ids each stream remembers."""
+
+
+class EpsilonAndDelta(Section):
+    """Allow all pipelines over a source (epsilon, delta) together, per window if it says so."""
+
+    epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    """The most nats of all pipelines together."""
+    delta: Annotated[float, Field(gt=0, lt=1)]
+    """The largest delta of all pipelines together."""
+    per: Literal["window"] | None = None
+    """Write `window` if the limit is one for windows, and not for whole lives."""
+
+
+class PolicySource(Section):
+    """Declare the topic of changes of policies, and how owners sign them.
+
+    `signed` says whether there are changes by others; `hmac` is the secret of owners by HMAC.
+    """
+
+    topic: TopicName
+    """The topic of changes of policies."""
+    signed: Literal["optional", "required"] = "optional"
+    """Say whether changes that no owner signed count."""
+    hmac: SecretSource | None = None
+    """Say where the secret is by which owners sign."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.hmac is not None and self.hmac.encoding == "keys":
+            raise ValueError("hmac.encoding: keys are those of the pipeline; write a secret apart")
+        return self
+
+
+def _or_a_topic(schema: dict[str, Any]) -> None:
+    schema["anyOf"].insert(0, {"type": "string"})
+
+
+def _section_of_topic(given: object) -> object:
+    return {"topic": given} if isinstance(given, str) else given
+
+
+class Source(Section):
+    """Declare the private topic.
+
+    `generation` stands in where a broker has no topic ids: raise it when the topic is created anew.
+    `budget` is the most, without a model, that all pipelines over the topic may come to together:
+    a number of nats, or epsilon and delta. `policies` is a topic of what people change in a
+    policy document.
+    """
+
+    topic: TopicName
+    """The private topic; its keys are users."""
+    policies: Annotated[PolicySource, BeforeValidator(_section_of_topic)] | None = Field(
+        default=None, json_schema_extra=_or_a_topic
+    )
+    """The topic of changes of policies."""
+    value: str | Annotated[list[str], Field(min_length=1)]
+    """The field that is released, or a list of fields."""
+    partitioner: Partitioner | Literal["auto"] = "auto"
+    """Say how producers choose the partition of a key; `auto` finds it out."""
+    partitions: Literal["fixed", "follow"] = "fixed"
+    """Say whether streams move by themselves when partitions are added: `follow`."""
+    dedupe: Dedupe | None = None
+    """Say how records are recognised that were sent twice."""
+    timestamp: Annotated[
+        Annotated[Literal["kafka", "broker"], Tag("a word")]
+        | Annotated[TimestampField, Tag("a section")],
+        Discriminator(lambda value: "a section" if isinstance(value, dict) else "a word"),
+    ] = "kafka"
+    """Say where the time of a record comes from."""
+    max_value_bytes: int = Field(default=1_000_000, ge=1)
+    """The largest value that is read; larger ones become dead letters."""
+    max_batch: int = Field(default=5_000, ge=1, le=100_000)
+    """The most records that are read at once."""
+    generation: int = Field(default=0, ge=0)
+    """Say which topic of this name it is, where the broker has no topic ids."""
+    budget: (
+        Annotated[
+            Annotated[float, Field(gt=0, allow_inf_nan=False), Tag("a number")]
+            | Annotated[EpsilonAndDelta, Tag("a section")],
+            Discriminator(lambda value: "a section" if isinstance(value, dict) else "a number"),
+        ]
+        | None
+    ) = None
+    """The most that all pipelines over the topic may come to together: nats, or a section."""
+
+    @property
+    def declared_budget(self) -> DeclaredBudget | None:
+        """Return what all pipelines over the topic may come to together."""
+        match self.budget:
+            case EpsilonAndDelta(epsilon=epsilon, delta=delta, per=per):
+                return DeclaredBudget(epsilon, delta, per)
+            case None:
+                return None
+            case nats:
+                return DeclaredBudget(nats)
+
+    @property
+    def fields(self) -> list[str]:
+        """Return the fields whose content is released."""
+        return [self.value] if isinstance(self.value, str) else self.value
+
+    @property
+    def field(self) -> str:
+        """Return the field, where there is only one."""
+        return self.fields[0]
