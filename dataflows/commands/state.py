@@ -19,7 +19,11 @@ from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
 from fugu.dataflows.commands.output import print_json
 from fugu.dataflows.flows.state_directories import all_directories
-from fugu.dataflows.flows.stopped_state import newest_tables, require_graceful_stop
+from fugu.dataflows.flows.stopped_state import (
+    newest_tables,
+    require_graceful_stop,
+    require_whole_rows,
+)
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.secrets import keys_after, read_keys, write_keys
@@ -69,6 +73,8 @@ def verify(pipeline: PipelineArgument) -> None:
                 for block in blocks(path):
                     read(block)
                     count += 1
+            if directory.path.name.startswith("shard-"):
+                require_whole_rows(directory)
     Console().print(f"{count} blocks in {len(directories)} shards are sound")
 
 

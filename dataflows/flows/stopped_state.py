@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
@@ -12,7 +13,9 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
-from fugu.dataflows.state.row_log import blocks, generation_of, log_files, read_rows
+from fugu.dataflows.state.recovery import resuming
+from fugu.dataflows.state.row_block import read
+from fugu.dataflows.state.row_log import partition_of, read_rows, resumed_blocks
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Mechanism
 
@@ -100,13 +103,28 @@ def require_graceful_stop(directory: StateDirectory) -> dict[str, int]:
     return positions
 
 
+def require_whole_rows(directory: StateDirectory) -> None:
+    """Raise `StartRefused` where rows that a start goes on with are missing or damaged."""
+    pointers = _pointers(directory)
+    stored = directory.stored()
+    for partition in [] if stored is None else stored.own_partitions:
+        for block in resumed_blocks(directory.rows, partition, pointers.get(partition)):
+            read(block)
+
+
 def newest_tables(
     file: PipelineFile, mechanism: Mechanism, directory: StateDirectory, stored: Fingerprint
 ) -> Iterator[tuple[int, RowTable]]:
-    """Yield the rows of every partition that has a log, as its last complete block left them."""
+    """Yield the rows of every partition that has some, as a start would go on with them."""
     columns, ends = columns_of(file.pipeline, mechanism), exhaustible(mechanism)
+    pointers = _pointers(directory)
     for partition in stored.own_partitions:
-        if logs := log_files(directory.rows, partition):
-            newest = blocks(max(logs, key=generation_of))
+        content = resumed_blocks(directory.rows, partition, pointers.get(partition))
+        if (first := next(content, None)) is not None:
             former = former_rows(file.pipeline, mechanism, stored, partition)
-            yield partition, read_rows(newest, columns, ends, former)
+            yield partition, read_rows(chain([first], content), columns, ends, former)
+
+
+def _pointers(directory: StateDirectory) -> dict[int, bytes]:
+    """Return the last pointer of every partition that has one."""
+    return {partition_of(one): one for one in resuming(directory.recovery).pointers.values()}

@@ -11,6 +11,7 @@ from fugu.operators.responses.hadamard_response import HadamardResponse
 class HadamardHalves(Alphabet):
     """Write each release as the number of a row, and its sign.
 
+    >>> import numpy as np
     >>> halves = HadamardHalves("zone", ["rest", "light", "vigorous"])
     >>> halves.write(Releases(halves.response.decoded(np.array([2]), np.array([0]))))
     [b'{"zone":[2,-1]}']

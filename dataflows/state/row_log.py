@@ -85,7 +85,7 @@ class BlockLog(Generic[Table]):
     def begin(self) -> None:
         """Begin without a pointer: with the rows that were carried over, or with none."""
         if self._path(0).exists():
-            self._read(self._path(0), None)
+            self._read(self._path(0), self._path(0).stat().st_size)
 
     def append(self, begin: Callable[[Write], None] = at_once) -> bytes:
         """Take what changed, `begin` to write it, and return the pointer to it."""
@@ -192,6 +192,20 @@ def read_rows(
     for block in filter(None, chain([first], content)):
         table.apply(block)
     return table if before is None else before.converted(table, start, exhaustible)
+
+
+def resumed_blocks(directory: Path, partition: int, pointer: bytes | None) -> Iterator[bytes]:
+    """Yield the blocks that a start goes on with: those of a pointer, or those carried over.
+
+    Raises `StartRefused` where a part of them is missing or damaged.
+    """
+    if pointer is not None:
+        _, generation, length = _place(pointer)
+        path = _path(directory, _ROWS, partition, generation)
+        _require_length(path, length)
+        yield from blocks(path, length)
+    elif (path := _path(directory, _ROWS, partition, 0)).exists():
+        yield from blocks(path, path.stat().st_size)
 
 
 def require_whole(directory: Path, pointer: bytes, of: str = _ROWS) -> None:

@@ -1,8 +1,8 @@
 """Streams move to where producers send their keys now, and every budget moves with them."""
 
 from collections import Counter
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import orjson
@@ -191,6 +191,18 @@ def test_exhausted_streams_stay_exhausted_in_their_new_partition(
     assert dict(fresh) == dict.fromkeys(USERS, TOTAL)
 
 
+@contextmanager
+def damaged_length(directory: Path) -> Iterator[None]:
+    """Make the first block of a row log longer than the log: its rows would be passed over."""
+    path = max((directory / "state" / "shard-0000" / "rows").glob("*.rows"))
+    content = path.read_bytes()
+    path.write_bytes(content[:3] + b"\xff" + content[4:])
+    try:
+        yield
+    finally:
+        path.write_bytes(content)
+
+
 def test_what_cannot_be_moved_is_refused_and_nothing_is_changed(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:
@@ -208,11 +220,17 @@ def test_what_cannot_be_moved_is_refused_and_nothing_is_changed(
     run_until(bootstrap, pipeline, document, 2 * len(USERS), 0)
     assert "nothing to do" in fugu(*move)
 
+    with damaged_length(tmp_path):
+        for command in ("verify", "show"):
+            assert "is damaged" in refused("state", command, pipeline)
     extend(bootstrap, document["source"]["topic"])
     document["sink"]["create"] = False
     write_pipeline(tmp_path, document, MEMORYLESS)
     assert "kafka-topics.sh --alter" in refused(*move)
     document["sink"]["create"] = True
+    write_pipeline(tmp_path, document, MEMORYLESS)
+    with damaged_length(tmp_path):
+        assert "is damaged" in refused(*move)
     document["source"]["partitioner"] = "unchecked"
     write_pipeline(tmp_path, document, MEMORYLESS)
     assert "nobody knows where keys belong" in refused(*move)

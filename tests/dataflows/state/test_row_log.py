@@ -13,6 +13,7 @@ from fugu.dataflows.state.row_log import (
     log_files,
     partition_of,
     require_whole,
+    resumed_blocks,
 )
 from tests.dataflows.stages.columns import CRR
 
@@ -179,6 +180,23 @@ def test_a_damaged_length_of_a_block_is_refused_and_drops_no_rows(
     for read in (new_log(tmp_path).load, partial(require_whole, tmp_path)):
         with pytest.raises(StartRefused, match="damaged"):
             read(pointer)
+
+
+@pytest.mark.parametrize("at", [3, -1])
+def test_rows_that_were_carried_over_are_whole_or_refused(at: int, tmp_path: Path) -> None:
+    """No pointer says how long their log is: all of it counts."""
+    before = new_log(tmp_path / "before")
+    touch(before, KEYS[:3])
+    new_log(tmp_path).found(before.table)
+    path = log_files(tmp_path, 3)[0]
+    content = bytearray(path.read_bytes())
+    if at > 0:
+        content[at] = 0xFF
+    path.write_bytes(bytes(content[:at] if at < 0 else content))
+    with pytest.raises(StartRefused, match="damaged"):
+        new_log(tmp_path).begin()
+    with pytest.raises(StartRefused, match="damaged"):
+        list(resumed_blocks(tmp_path, 3, None))
 
 
 @pytest.mark.parametrize("pointer", [b"", b"{", b"[]", b"7", b'{"partition":3,"generation":1}'])

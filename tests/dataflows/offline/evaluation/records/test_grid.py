@@ -39,12 +39,13 @@ def test_by_default_rivals_read_the_same_values(tmp_path: Path) -> None:
         "cold_start_crr",
         "grr",
         "oue",
+        "lrm",
     ]
     assert [rival.kind for rival in default_rivals(pipeline(tmp_path, POWER), [1.0])] == [
         "staircase"
     ]
     without_model = default_rivals(pipeline(tmp_path, OPERATORS["cold_start_crr"]), [1.0])
-    assert [rival.kind for rival in without_model] == ["grr", "oue"]
+    assert [rival.kind for rival in without_model] == ["grr", "oue", "lrm"]
 
 
 def test_rivals_are_left_out_where_they_cannot_take_an_epsilon(tmp_path: Path) -> None:
@@ -53,7 +54,10 @@ def test_rivals_are_left_out_where_they_cannot_take_an_epsilon(tmp_path: Path) -
     assert batched == [20.0], "a list of two would take 60 nats"
     many = PIPELINE.replace("[rest, light, vigorous]", str(list(range(17))))
     many = many.replace("crr\n", "grr\n").replace("  model: model.json\n", "")
-    assert [rival.kind for rival in default_rivals(pipeline(tmp_path, many), [1.0])] == ["oue"]
+    assert [rival.kind for rival in default_rivals(pipeline(tmp_path, many), [1.0])] == [
+        "oue",
+        "lrm",
+    ]
 
 
 @pytest.mark.parametrize("own", OPERATORS)
