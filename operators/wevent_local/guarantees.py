@@ -26,7 +26,8 @@ _CORRELATED_RECORDS = Point(
 _COUNTED = Point(
     "window-of-records",
     "decisions and reports of any window are charged at most epsilon together; whether a record "
-    "has a new report is public, and counted",
+    "has a new report is public, and counted; records are in a row as they are released, so one "
+    "that fugu redrive releases later counts there",
 )
 _PROOF = Point(
     "donors",
