@@ -10,8 +10,12 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.arguments import EPSILON_OPTIONS, AsJson, Plot, numbers
 from fugu.dataflows.commands.output import print_json, require_picture
 from fugu.dataflows.files.matrix_file import read_matrix
+from fugu.dataflows.offline.leakage.combined_report import combined_report, print_combined
 from fugu.dataflows.offline.leakage.report import report
 from fugu.dataflows.offline.leakage.tables import print_report
+from fugu.operators.leakage.combined import Topology
+from fugu.operators.leakage.correlation import TemporalCorrelation
+from fugu.operators.mechanism import Floats
 
 
 def leakage(
@@ -36,6 +40,19 @@ def leakage(
         Path | None,
         typer.Option(metavar="FILE", help="What came before each value, if you know better."),
     ] = None,
+    beside: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NATS", help="Also by a second release, whose ticks spend so much each."
+        ),
+    ] = None,
+    topology: Annotated[
+        Topology, typer.Option(help="How the second release is connected with the first.")
+    ] = "parallel",
+    beside_matrix: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The matrix of the second release; else the same."),
+    ] = None,
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
@@ -44,10 +61,17 @@ def leakage(
     Row i of MATRIX has the probabilities of what follows value i, such as [[0.9, 0.1], [0.4, 0.6]].
     Epsilon is what one tick tells by itself, if its value changes.
     With --json, null stands for a leakage without a limit.
+
+    With --beside, what two releases tell together: a local and a central one, for example.
     """
     epsilons = numbers("--epsilon", epsilon or ["1"])
     require_picture(plot)
     given, given_backward = read_matrix(matrix), None if backward is None else read_matrix(backward)
+    if beside is not None:
+        _print_beside(
+            (given, beside_matrix, given_backward), epsilons[0], beside, ticks, topology, as_json
+        )
+        return
     try:
         found = report(given, given_backward, epsilons, ticks, window, alpha)
     except ValueError as error:
@@ -60,3 +84,30 @@ def leakage(
         print_json({"matrix": str(matrix), **found.document()})
     else:
         print_report(Console(), found, matrix.name)
+
+
+def _print_beside(
+    matrices: tuple[Floats, Path | None, Floats | None],
+    epsilon: float,
+    beside: float,
+    ticks: int,
+    topology: Topology,
+    as_json: bool,
+) -> None:
+    """Print what two releases tell together."""
+    matrix, other, backward = matrices
+    if other is not None and topology in ("parallel", "serial"):
+        raise ConfigurationError(
+            f"--beside-matrix: with --topology {topology} both releases are about one value, whose "
+            "matrix is MATRIX; leave it out"
+        )
+    try:
+        first = TemporalCorrelation.of(matrix, backward)
+        second = first if other is None else TemporalCorrelation.of(read_matrix(other))
+        found = combined_report(topology, (first, second), (epsilon, beside), ticks)
+    except ValueError as error:
+        raise ConfigurationError(f"--beside: {error}") from None
+    if as_json:
+        print_json(found.document())
+    else:
+        print_combined(Console(), found)

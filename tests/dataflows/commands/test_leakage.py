@@ -211,3 +211,25 @@ def test_both_matrices_are_about_the_same_values(directory: Path) -> None:
 @pytest.mark.parametrize("options", [["--window", "0"], ["--ticks", "0"], ["--ticks", "10001"]])
 def test_streams_without_an_extent_are_refused(options: list[str], directory: Path) -> None:
     assert leaked(directory, "b", *options).exit_code == 2
+
+
+def test_two_releases_leak_together_as_they_are_connected(directory: Path) -> None:
+    options = ("--backward", str(directory / "a.json"), "--ticks", "5", "--beside", "1")
+    joint = document(leaked(directory, "a", *options, "--json"))
+    assert joint["topology"] == "parallel"
+    assert joint["together"]["backward"][-1] == pytest.approx(9.147309, abs=1e-6)
+    assert joint["first"]["backward"][-1] == pytest.approx(8.516261 / 2, abs=1e-6)
+    text = said(leaked(directory, "a", *options, "--topology", "independent"))
+    assert "Two releases, independent" in text
+    assert "leakages add up" in text
+    apart = leaked(
+        directory, "a", *options, "--topology", "disjoint", "--beside-matrix",
+        str(directory / "b.json"), "--json",
+    )  # fmt: skip
+    assert document(apart)["together"]["total"] == document(apart)["first"]["total"]
+
+
+def test_one_value_has_one_matrix(directory: Path) -> None:
+    result = leaked(directory, "a", "--beside", "1", "--beside-matrix", str(directory / "b.json"))
+    assert isinstance(result.exception, FuguError)
+    assert "both releases are about one value" in str(result.exception)
