@@ -8,6 +8,8 @@ from pathlib import Path
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.flows.former_stages import former_rows
+from fugu.dataflows.flows.streams import StreamsPlan
+from fugu.dataflows.flows.summing import SummingPlan
 from fugu.dataflows.pipeline.mechanisms import columns_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.per_record import exhaustible
@@ -127,4 +129,10 @@ def newest_tables(
 
 def _pointers(directory: StateDirectory) -> dict[int, bytes]:
     """Return the last pointer of every partition that has one."""
-    return {partition_of(one): one for one in resuming(directory.recovery).pointers.values()}
+    pointers = resuming(directory.recovery).pointers
+    steps = StreamsPlan.stage_step, SummingPlan.stage_step
+    return {
+        partition_of(pointer): pointer
+        for (step, _), pointer in pointers.items()
+        if step.rpartition(".")[2] in steps
+    }
