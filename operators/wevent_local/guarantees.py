@@ -31,8 +31,8 @@ _COUNTED = Point(
 )
 _PROOF = Point(
     "donors",
-    "PBA specification, sections 1 and 3; every transcript of small domains is enumerated, and "
-    "every state of the rule reached for windows of up to 8",
+    "PBA specification, sections 1, 3 and 4; every transcript of two symbols and up to four "
+    "releases is enumerated, for windows of up to three",
 )
 
 
