@@ -21,8 +21,8 @@ from fugu.dataflows.commands.output import print_json
 from fugu.dataflows.flows.state_directories import all_directories
 from fugu.dataflows.flows.stopped_state import (
     newest_tables,
+    require_complete_logs,
     require_graceful_stop,
-    require_whole_rows,
 )
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -74,7 +74,7 @@ def verify(pipeline: PipelineArgument) -> None:
                     read(block)
                     count += 1
             if directory.path.name.startswith("shard-"):
-                require_whole_rows(directory)
+                require_complete_logs(directory)
     Console().print(f"{count} blocks in {len(directories)} shards are sound")
 
 

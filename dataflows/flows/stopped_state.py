@@ -1,5 +1,6 @@
 """Own the whole state of a pipeline over streams that stopped gracefully, to write it anew."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.recovery import resuming
-from fugu.dataflows.state.row_block import read
 from fugu.dataflows.state.row_log import partition_of, read_rows, resumed_blocks
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Mechanism
@@ -105,13 +105,12 @@ def require_graceful_stop(directory: StateDirectory) -> dict[str, int]:
     return positions
 
 
-def require_whole_rows(directory: StateDirectory) -> None:
-    """Raise `StartRefused` where rows that a start goes on with are missing or damaged."""
+def require_complete_logs(directory: StateDirectory) -> None:
+    """Raise `StartRefused` where blocks that a start goes on with are missing; none is read."""
     pointers = _pointers(directory)
     stored = directory.stored()
     for partition in [] if stored is None else stored.own_partitions:
-        for block in resumed_blocks(directory.rows, partition, pointers.get(partition)):
-            read(block)
+        deque(resumed_blocks(directory.rows, partition, pointers.get(partition)), maxlen=0)
 
 
 def newest_tables(

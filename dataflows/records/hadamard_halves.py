@@ -1,6 +1,7 @@
 """Write halves of an alphabet as JSON: the row of a Hadamard matrix that names them, and a sign."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.json_fields import ends
@@ -17,7 +18,7 @@ class HadamardHalves(Alphabet):
     [b'{"zone":[2,-1]}']
     """
 
-    @property
+    @cached_property
     def response(self) -> HadamardResponse:
         """Return the law whose rows and signs are written; epsilon does not matter here."""
         return HadamardResponse(self.size, 1.0)

@@ -200,21 +200,22 @@ def resumed_blocks(directory: Path, partition: int, pointer: bytes | None) -> It
     Raises `StartRefused` where a part of them is missing or damaged.
     """
     if pointer is not None:
-        _, generation, length = _place(pointer)
-        path = _path(directory, _ROWS, partition, generation)
-        _require_length(path, length)
-        yield from blocks(path, length)
+        yield from _pointed_at(directory, pointer, _ROWS)
     elif (path := _path(directory, _ROWS, partition, 0)).exists():
         yield from blocks(path, path.stat().st_size)
 
 
 def require_whole(directory: Path, pointer: bytes, of: str = _ROWS) -> None:
     """Raise what `load` raises where a part of a log is missing or damaged, and change nothing."""
+    for block in _pointed_at(directory, pointer, of):
+        read(block)
+
+
+def _pointed_at(directory: Path, pointer: bytes, of: str) -> Iterator[bytes]:
     partition, generation, length = _place(pointer)
     path = _path(directory, of, partition, generation)
     _require_length(path, length)
-    for block in blocks(path, length):
-        read(block)
+    yield from blocks(path, length)
 
 
 def _require_length(path: Path, length: int) -> None:

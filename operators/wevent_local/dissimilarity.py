@@ -1,9 +1,10 @@
 """Decide with noise whether the report in force still says what is true."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from fugu.operators.responses.randomized_response import WORDS, Odds
 from fugu.operators.wevent.allocation import Booleans
 
 _DIGITS = 60
+_MOST_KNOWN = 2**16
+"""Bound the answers whose words are remembered."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +81,12 @@ class LaplaceDissimilarity(Dissimilarity):
     Source: PBA specification, section 3 (alternative `laplace`).
     """
 
-    _known: dict[tuple[bool, int, int], int] = field(default_factory=dict, init=False, repr=False)
-
     def wish_words(self, holds: bool, ones: int, offered: int) -> int:
-        asked = holds, ones, offered
-        if asked not in self._known:
-            self._known[asked] = self._words(*asked)
-        return self._known[asked]
+        return self._known_words(holds, ones, offered)
+
+    @cached_property
+    def _known_words(self) -> Callable[[bool, int, int], int]:
+        return lru_cache(_MOST_KNOWN)(self._words)
 
     def _words(self, holds: bool, ones: int, offered: int) -> int:
         least = self._wishing(ones - 1, offered, ROUND_CEILING)

@@ -16,8 +16,9 @@ class MarkovSinceReport(Flags):
     """Flag a position while the chain still links it with the last report.
 
     That is so if the Dobrushin coefficient of the matrix to the power m reaches the threshold, for
-    the m positions since the last report, and at most `window` of them. Without a report, nothing
-    is flagged. Row i, column j of `matrix` is P(next = j given now = i).
+    the m positions since the last report, and at most `window` of them. It never grows with m, so
+    the chain links positions up to some m, and none beyond. Without a report, nothing is flagged.
+    Row i, column j of `matrix` is P(next = j given now = i).
 
     >>> flags = MarkovSinceReport(((0.9, 0.1), (0.1, 0.9)), window=4)
     >>> flags.now({"since": np.array([0, 1, 2, 3, 4, 9])}).tolist()
@@ -35,11 +36,12 @@ class MarkovSinceReport(Flags):
     def __post_init__(self) -> None:
         take_whole_numbers(self)
         require_share("threshold", self.threshold)
-        links, power = [False], [list(row) for row in self.matrix]
-        for _ in range(self.window):
-            links.append(dobrushin(power) >= self.threshold)
+        linked, power = 0, [list(row) for row in self.matrix]
+        while linked < self.window and dobrushin(power) >= self.threshold:
+            linked += 1
             power = _product(power, self.matrix)
-        object.__setattr__(self, "links", tuple(links))
+        links = (False, *[True] * linked, *[False] * (self.window - linked))
+        object.__setattr__(self, "links", links)
 
     def now(self, state: State) -> Booleans:
         return np.asarray(np.array(self.links)[np.minimum(state["since"], self.window)])

@@ -1,6 +1,8 @@
 """Symmetric unary encoding with a budget of each report's own."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from fugu.operators.responses.randomized_response import WORDS, Odds
 from fugu.operators.wevent.allocation import Booleans
 
 _MOST_KNOWN = 2**16
-"""So many budgets are remembered; they are made anew from then on."""
+"""Bound the budgets whose odds are remembered."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,16 +30,14 @@ class UnaryReports:
     """
 
     symbols: int
-    _known: dict[int, Odds] = field(default_factory=dict, init=False, repr=False)
 
     def odds(self, units: int) -> Odds:
         """Return the odds of a bit to be kept in a report of so many units of 2^-40 nat."""
-        found = self._known.get(units)
-        if found is None:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            found = self._known[units] = Odds.of(others=1, epsilon=in_nats(units) / 2.0)
-        return found
+        return self._known_odds(units)
+
+    @cached_property
+    def _known_odds(self) -> Callable[[int], Odds]:
+        return lru_cache(_MOST_KNOWN)(lambda units: Odds.of(others=1, epsilon=in_nats(units) / 2.0))
 
     def flip_chance(self, units: int) -> float:
         """Return f, the probability that a bit of the report is not the true one."""

@@ -165,10 +165,9 @@ class WindowReports(RepeatingMechanism, ABC):
         return (self.symbols, 2 * 2**self.symbols) if few else (0, 0)
 
     def outcome_of(self, releases: Releases) -> Integers:
-        numbers = releases.values.astype(np.int64) @ self._places
         assert releases.kinds is not None
         again = releases.kinds != Kind.FRESH
-        return np.asarray(numbers + again * 2**self.symbols, dtype=np.int64)
+        return np.asarray(self._numbers(releases.values) + again * 2**self.symbols)
 
     def published(self, outcomes: Integers) -> Releases:
         repeats, numbers = np.divmod(outcomes, 2**self.symbols)
@@ -180,7 +179,7 @@ class WindowReports(RepeatingMechanism, ABC):
         count = 2**self.symbols
         law = np.zeros((len(asks), self.symbols, 2 * count))
         every = self._bits(np.arange(count))
-        numbers = state["report"].astype(np.int64) @ self._places
+        numbers = self._numbers(state["report"])
         for row, units in enumerate(offer.publication.tolist()):
             wish = np.full(self.symbols, float(units > 0))
             if units and asks[row]:
@@ -254,9 +253,9 @@ class WindowReports(RepeatingMechanism, ABC):
             "history": history,
         }
 
-    @cached_property
-    def _places(self) -> Integers:
-        return np.asarray(1 << np.arange(self.symbols, dtype=np.int64))
+    def _numbers(self, bits: Booleans) -> Integers:
+        places = 1 << np.arange(self.symbols, dtype=np.int64)
+        return np.asarray(bits.astype(np.int64) @ places)
 
     def _bits(self, numbers: Integers) -> Booleans:
         return np.asarray(numbers[:, None] >> np.arange(self.symbols) & 1, dtype=bool)

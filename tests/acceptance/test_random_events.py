@@ -17,7 +17,7 @@ from tests.kafka.topics import TopicFactory
 
 RESULTS = Path(__file__).parent / "results" / "random_events.txt"
 SECONDS, EVENTS_EACH = 3_600, 100
-"""How long all of it takes, and after how many events another pipeline begins."""
+"""Bound all of it, and the events of one pipeline."""
 
 
 @pytest.mark.acceptance

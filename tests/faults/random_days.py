@@ -26,7 +26,7 @@ from tests.kafka.pipelines import (
 from tests.kafka.records import NOW, Placed, Record, produce
 
 USERS = 40
-"""How many people there are at a time."""
+"""Count the people that there are at a time."""
 RECORDS_PER_NEWCOMER = 20
 """People come and go, so that there are always some whose budget is not spent."""
 MOST_PARTITIONS = 9
@@ -42,7 +42,6 @@ class Days:
     place: Place
     events: int = 0
     log: list[str] = field(default_factory=list)
-    _versions: int = 1
     _seen: list[Path] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -259,4 +258,4 @@ _WEIGHTS = {
     "overrun": 2,
     "migrated": 3,
 }
-"""How often each event comes, beside the others."""
+"""Weigh each event beside the others."""

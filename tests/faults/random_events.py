@@ -60,7 +60,7 @@ class Oracle:
 
     sent: dict[int, tuple[bytes, Coordinates]] = field(default_factory=dict)
     at: dict[Coordinates, int] = field(default_factory=dict)
-    released: dict[int, tuple[tuple[str, bytes], ...]] = field(default_factory=dict)
+    released: set[int] = field(default_factory=set)
     refused: set[int] = field(default_factory=set)
     gone: set[int] = field(default_factory=set)
     spent: defaultdict[bytes, float] = field(default_factory=lambda: defaultdict(float))
@@ -80,7 +80,7 @@ class Oracle:
         name = dict(record.headers)["fugu-release"]
         assert name not in self.names, "every release has an id of its own"
         self.names.add(name)
-        self.released[record.timestamp] = record.headers
+        self.released.add(record.timestamp)
         if not orjson.loads(record.value or b"").get("repeated"):
             self.fresh += 1
             self.spent[key] += cost
@@ -105,12 +105,12 @@ class Oracle:
     @property
     def settled(self) -> int:
         """Return how many records have come to their end."""
-        return len(self.released.keys() | self.refused | self.gone)
+        return len(self.released | self.refused | self.gone)
 
     @property
     def refused_only(self) -> set[int]:
         """Return the records that could be driven again."""
-        return self.refused - self.released.keys()
+        return self.refused - self.released
 
 
 @dataclass

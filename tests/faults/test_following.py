@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-from kafka import KafkaAdminClient
-
 from tests.faults.test_repartition import (
     FEW,
     MANY,
     USERS,
     by_murmur2,
     check_one_budget_each,
+    extend,
     prepared,
     send,
 )
@@ -24,12 +23,6 @@ def following(bootstrap: str, topics: TopicFactory, tmp_path: Path) -> tuple[Doc
     document, _ = prepared(bootstrap, topics, tmp_path)
     document["source"]["partitions"] = "follow"
     return document, write_pipeline(tmp_path, document, MEMORYLESS)
-
-
-def extend(bootstrap: str, document: Document, partitions: int) -> None:
-    """Add partitions to the source."""
-    with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
-        admin.create_partitions({document["source"]["topic"]: partitions})
 
 
 def wait_for(
@@ -54,7 +47,7 @@ def test_partitions_added_while_it_runs_are_followed(
     send(bootstrap, document, before, 3)
     with running(pipeline) as process:
         wait_for(process, bootstrap, document, 3 * len(USERS))
-        extend(bootstrap, document, MANY)
+        extend(bootstrap, document["source"]["topic"])
         send(bootstrap, document, after, 2)
         process.wait_until(lambda: "moved" in process.stderr)
         dead = 2 * len(elsewhere)
@@ -76,13 +69,13 @@ def test_a_start_follows_what_was_added_and_a_supervisor_does_it_for_all_process
     with running(pipeline) as process:
         wait_for(process, bootstrap, document, 3 * len(USERS))
         assert process.stop() == 0
-    extend(bootstrap, document, MANY)
+    extend(bootstrap, document["source"]["topic"])
     send(bootstrap, document, by_murmur2(MANY), 2)
 
     killed_inside("renamed", 5, "run", pipeline)
     with running(pipeline, "--processes", "2") as process:
         wait_for(process, bootstrap, document, 5 * len(USERS))
-        extend(bootstrap, document, MANY + 2)
+        extend(bootstrap, document["source"]["topic"], MANY + 2)
         process.wait_until(lambda: "starting again" in process.stderr)
         send(bootstrap, document, by_murmur2(MANY + 2), 2)
         wait_for(process, bootstrap, document, 7 * len(USERS))
@@ -100,7 +93,7 @@ def test_a_move_that_is_refused_is_said_and_the_pipeline_goes_on(
     send(bootstrap, document, by_murmur2(FEW), 1)
     with running(pipeline) as process:
         wait_for(process, bootstrap, document, len(USERS))
-        extend(bootstrap, document, MANY)
+        extend(bootstrap, document["source"]["topic"])
         process.wait_until(lambda: "kafka-topics.sh --alter" in process.stderr)
         unmoved = [key for key in USERS if by_murmur2(FEW)(key) == by_murmur2(MANY)(key)]
         send(bootstrap, document, by_murmur2(MANY), 1)

@@ -79,10 +79,10 @@ def prepared(bootstrap: str, topics: TopicFactory, tmp_path: Path) -> tuple[Docu
     return document, write_pipeline(tmp_path, document, MEMORYLESS)
 
 
-def extend(bootstrap: str, topic: str) -> None:
+def extend(bootstrap: str, topic: str, partitions: int = MANY) -> None:
     """Add partitions to a topic."""
     with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
-        admin.create_partitions({topic: MANY})
+        admin.create_partitions({topic: partitions})
 
 
 def check_one_budget_each(bootstrap: str, document: Document, pipeline: Path) -> Counter[bytes]:
