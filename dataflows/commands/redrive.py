@@ -18,7 +18,6 @@ from fugu.dataflows.flows.redriving import Choice
 from fugu.dataflows.flows.state_directories import root_directory
 from fugu.dataflows.flows.stopped_state import alone_in
 from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.dataflows.state.exchange import Exchange
 from fugu.dataflows.state.redrive import FOLDER, Driven, Tally
 
@@ -83,12 +82,11 @@ def _require_a_reason_of_keys(reason: Reason) -> None:
 
 def _require_single_records(pipeline: Pipeline) -> None:
     operator = pipeline.operator
-    if operator.stage is StageKind.AGGREGATE or operator.in_ticks() is not None:
-        why = "their ticks are published"
-    elif operator.finishing is not None:
-        why = "what it holds back was released in the order in which records came"
-    else:
+    if operator.releases_record_by_record:
         return
+    why = "what it holds back was released in the order in which records came"
+    if not operator.streams_can_move:
+        why = "their ticks are published"
     raise ConfigurationError(
         f"operator.kind: records of {operator.kind} cannot be driven again: {why}"
     )

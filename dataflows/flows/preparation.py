@@ -106,7 +106,7 @@ class Preparation:
         **own: Any,
     ) -> Shape:
         """Return a plan of this shape, with its `own` parts; without a shard it is the only one."""
-        current = self._fingerprint(topics, shard, shape.steps)
+        current = self.fingerprint(topics, shard, shape.steps)
         fingerprint = self._continued(directory, current, topics, shape.shares_sink)
         common = {
             "name": self.pipeline.name,
@@ -173,18 +173,19 @@ class Preparation:
         if missing is not None:
             require_keys_without_a_past(self.scope.key_epoch, missing)
             if self.ledger is not None:
-                refuse_a_second_sink(self.client, self.ledger, self._entry(topics))
+                refuse_a_second_sink(self.client, self.ledger, self.entry(topics))
         return chosen
 
     def enter(self, topics: Topics) -> None:
         """Enter the pipeline into its ledger, if it names one."""
         if self.ledger is not None:
-            register(self.client, self.ledger, self._entry(topics))
+            register(self.client, self.ledger, self.entry(topics))
 
-    def _entry(self, topics: Topics) -> PipelineEntry:
+    def entry(self, topics: Topics) -> PipelineEntry:
+        """Return what the pipeline promises, for the ledger."""
         return pipeline_entry(self.pipeline, topics.source, topics.sink, self.mechanism)
 
-    def _fingerprint(self, topics: Topics, shard: int | None, steps: list[str]) -> Fingerprint:
+    def fingerprint(self, topics: Topics, shard: int | None, steps: list[str]) -> Fingerprint:
         """Return what the state of one shard belongs to."""
         pipeline, scope, ledger = self.pipeline, self.scope, self.ledger
         return Fingerprint(

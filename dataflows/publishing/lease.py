@@ -71,6 +71,17 @@ class Leases:
         for unit, directory in units.items():
             self._require_own(unit, directory)
 
+    def require_no_other_sink(self, sink_identity: str) -> None:
+        """Raise `StartRefused` if a state of the pipeline was claimed for another sink."""
+        self._catch_up()
+        others = [unit for unit in self._claims if unit.partition("/")[2] != sink_identity]
+        if others:
+            raise StartRefused(
+                f"topic {self._topic}: pipeline {self._pipeline} has released into another topic "
+                "than sink.topic, which this would not count. Take the pipeline file that ran "
+                "last; if it is this one, restore the state directory from a backup."
+            )
+
     def retire(self, units: Iterable[str]) -> None:
         """Claim units for nobody: no directory that held one of them is to go on."""
         with TemporaryDirectory() as nowhere:

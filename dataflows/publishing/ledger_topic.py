@@ -1,6 +1,7 @@
 """Read a ledger topic, and enter a pipeline into it."""
 
 import time
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from fugu.dataflows.base.batches import Outgoing
@@ -64,17 +65,8 @@ def ledger_problem(topic: Topic | None, name: str) -> str | None:
 
 def read_ledger(client: Client, topic: Topic) -> LedgerContent:
     """Return everything a ledger says now."""
-    newest: dict[bytes, bytes | None] = {}
-    reader = client.reader(topic.name)
-    try:
-        for partition, bounds in reader.bounds(list(range(topic.partitions))).items():
-            for batch in reader.read_range(partition, bounds.start, bounds.end):
-                for _, _, key, value, _ in batch.records():
-                    newest[key or b""] = value
-    finally:
-        reader.close()
     content, streams = LedgerContent(), list[StreamEntry]()
-    for key, value in newest.items():
+    for key, value in newest_values(client, topic).items():
         match read_entry(value) or damaged_entry(key, value):
             case PipelineEntry() as entry:
                 content.pipelines.append(entry)
@@ -84,6 +76,16 @@ def read_ledger(client: Client, topic: Topic) -> LedgerContent:
                 content.unreadable.append(entry)
     content.streams = furthest(streams)
     return content
+
+
+def newest_values(client: Client, topic: Topic) -> dict[bytes, bytes | None]:
+    """Return the newest value of every key of a topic."""
+    newest: dict[bytes, bytes | None] = {}
+    with closing(client.reader(topic.name)) as reader:
+        for partition, bounds in reader.bounds(list(range(topic.partitions))).items():
+            for batch in reader.read_range(partition, bounds.start, bounds.end):
+                newest |= {key or b"": value for _, _, key, value, _ in batch.records()}
+    return newest
 
 
 def write_entry(client: Client, topic: Topic, entry: PipelineEntry) -> None:

@@ -43,6 +43,7 @@ from fugu.dataflows.commands.peek import peek
 from fugu.dataflows.commands.redrive import redrive
 from fugu.dataflows.commands.schema import schema
 from fugu.dataflows.commands.state_claim import claim
+from fugu.dataflows.commands.state_rebuild import rebuild
 from fugu.dataflows.commands.state_repartition import repartition
 from fugu.dataflows.commands.state_upgrade import upgrade
 from fugu.dataflows.commands.validate import validate
@@ -188,6 +189,7 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
             "rotate": state.rotate,
             "upgrade": upgrade,
             "repartition": repartition,
+            "rebuild": rebuild,
             "claim": claim,
         },
     ),

@@ -100,6 +100,11 @@ class OperatorSection(Section, ABC):
         return self.stage is not StageKind.AGGREGATE and self.in_ticks() is None
 
     @property
+    def releases_record_by_record(self) -> bool:
+        """Return whether releases follow the records of a partition, one by one."""
+        return self.streams_can_move and self.finishing is None
+
+    @property
     def nats_per_release(self) -> float:
         """Return what a release costs, for kinds whose budget counts releases."""
         return float(getattr(self, "epsilon", 0.0))

@@ -29,6 +29,14 @@ LATER = "met later, by what nobody can know before: "
 MISMATCH = "a replay makes other content than what was published"
 TABLE = {
     "flows/redriven_sinks.py RedrivenSinks.publish": COMMAND,
+    "flows/rebuilding.py _require_nothing_there": COMMAND,
+    "flows/replaying.py Replay._compare": COMMAND,
+    "flows/replaying.py Replay._match": COMMAND,
+    "flows/replaying.py Replay._other": COMMAND,
+    "flows/replaying.py Replay._position": COMMAND,
+    "flows/replaying.py Replay._whole": COMMAND,
+    "flows/replaying.py Replay.of": COMMAND,
+    "publishing/lease.py Leases.require_no_other_sink": COMMAND,
     "kafka/failures.py scan": LATER + "Kafka goes away while a topic is read",
     "kafka/kafka_python.py KafkaPythonClient._embedded_topic": LOOK,
     "kafka/kafka_python.py KafkaPythonClient.add_partitions": COMMAND,
