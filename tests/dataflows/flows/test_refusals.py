@@ -32,7 +32,6 @@ TABLE = {
     "flows/rebuilding.py _require_nothing_there": COMMAND,
     "flows/replaying.py Replay._compare": COMMAND,
     "flows/replaying.py Replay._match": COMMAND,
-    "flows/replaying.py Replay._other": COMMAND,
     "flows/replaying.py Replay._position": COMMAND,
     "flows/replaying.py Replay._whole": COMMAND,
     "flows/replaying.py Replay.of": COMMAND,
