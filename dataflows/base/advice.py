@@ -18,6 +18,10 @@ ADVICE: Mapping[Reason, str] = {
         "producers use another partitioner, or the topic was extended; run fugu validate --kafka, "
         "then fugu state repartition, and fugu redrive for the records that were refused"
     ),
+    Reason.UNKNOWN_BUDGET: (
+        "these users were released under pseudonyms before records were lost, and nobody knows "
+        "what they have spent: they stay refused"
+    ),
     Reason.TOO_MANY_KEYS: "raise state.max_keys, then fugu redrive --reason too_many_keys",
     Reason.LATE: "records come too late for their tick; raise ticks.grace in a new pipeline",
     Reason.TOO_FAR_AHEAD: (

@@ -29,6 +29,7 @@ class Reason(StrEnum):
     DUPLICATE = "duplicate"
     WRONG_PARTITION = "wrong_partition"
     TOO_MANY_KEYS = "too_many_keys"
+    UNKNOWN_BUDGET = "unknown_budget"
     LATE = "late"
     TOO_FAR_AHEAD = "too_far_ahead"
     TIME_NOT_BEGUN = "time_not_begun"

@@ -19,8 +19,9 @@ from fugu.dataflows.flows.changed_entry import ChangedEntry
 from fugu.dataflows.flows.found_partitioner import as_begun, replacing_partitioner
 from fugu.dataflows.flows.key_layout import stored_layout, wanted_layout
 from fugu.dataflows.flows.rewriting import Rewriting, extended_topics
+from fugu.dataflows.flows.settling import Settling
 from fugu.dataflows.flows.state_directories import root_directory
-from fugu.dataflows.flows.stopped_state import StoppedState, alone_in, stopped_state
+from fugu.dataflows.flows.stopped_state import StoppedState, alone_in, crashed, stopped_state
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.pipeline.config import reading_digest
@@ -64,10 +65,14 @@ def migrate(
     entry = ChangedEntry(client, change)
     with alone_in(root):
         if not exchange.is_decided(_COMMAND, change.digest):
-            with stopped_state(root.path) as state:
+            after_crash = bool(gaps) and crashed(root.path)
+            with stopped_state(root.path, after_crash=after_crash) as state:
                 change.require_state_of(state.first)
-                files = list(map(read_pipeline, earlier or []))
-                _write(exchange, entry, state, files, gaps)
+                if after_crash:
+                    _settle(exchange, change, state, gaps)
+                else:
+                    files = list(map(read_pipeline, earlier or []))
+                    _write(exchange, entry, state, files, gaps)
         entry.write()
         exchange.finish()
     console.print(
@@ -76,6 +81,23 @@ def migrate(
         "hold original keys: delete them when you are satisfied.",
         soft_wrap=True,
     )
+
+
+def _settle(exchange: Exchange, change: CarriedOver, state: StoppedState, gaps: set[int]) -> None:
+    """Accept gaps after a crash; nothing else may change with it."""
+    if change.before.path != change.after.path:
+        raise ConfigurationError(
+            "--accept-gap: the pipeline did not stop gracefully. Accept the gap with one file "
+            "alone (fugu migrate OLD OLD --accept-gap ...), start it, stop it, and migrate then"
+        )
+    settled = Settling.of(change.before, state, gaps).write(exchange, _COMMAND, change.digest)
+    said = f"{settled.followed:,} releases whose records are gone were charged to their streams."
+    if settled.strangers:
+        said += (
+            f" {settled.strangers:,} streams began there, of which only pseudonyms are known: "
+            "their records are refused from now on (unknown_budget)."
+        )
+    Console(soft_wrap=True).print(said)
 
 
 def _write(

@@ -165,7 +165,7 @@ class Plan(ABC):
 
     @property
     def _flow(self) -> str:
-        return f"{self.name}{self.suffix}".replace(".", "_")
+        return flow_name(f"{self.name}{self.suffix}")
 
     @property
     def unit(self) -> str:
@@ -210,6 +210,11 @@ def require_held_now(plans: Iterable[Plan]) -> None:
     for plan in plans:
         if plan.leases is not None:
             plan.leases.require_held(plan.unit, now=True)
+
+
+def flow_name(name: str) -> str:
+    """Return the name of a dataflow, as the recovery store has it."""
+    return name.replace(".", "_")
 
 
 def offsets_of(offsets: dict[str, int]) -> dict[int, int]:

@@ -1,6 +1,7 @@
 """Plan the dataflows of a pipeline: one for each shard; for an aggregate, merge and policies."""
 
 import logging
+from dataclasses import replace
 from functools import partial
 
 from fugu.dataflows.flows.first_start import refuse_entries
@@ -31,6 +32,7 @@ from fugu.dataflows.pipeline.topics import (
     find_topics,
 )
 from fugu.dataflows.policies.zone_changes import Clocks
+from fugu.dataflows.publishing.pseudonyms import Strangers
 from fugu.dataflows.stages.log_entries import COVERED_KEY, POLICIES_KEY, partition_key
 from fugu.dataflows.stages.merging import Merging
 from fugu.dataflows.stages.summing import Summing
@@ -59,11 +61,23 @@ def _streams(preparation: Preparation, shards: list[int] | None) -> list[Plan]:
     own = preparation.reading(stage)
     own["ledger"] = preparation.ledger if reports_spending(pipeline) else None
     plans: list[Plan] = [
-        preparation.plan(StreamsPlan, directory, topics, shard, **own)
+        _refusing_strangers(
+            preparation, preparation.plan(StreamsPlan, directory, topics, shard, **own)
+        )
         for shard, directory in directories.items()
     ]
     preparation.enter(topics)
     return plans
+
+
+def _refusing_strangers(preparation: Preparation, plan: StreamsPlan) -> StreamsPlan:
+    """Return the plan, which admits no key of which nobody knows what it has spent."""
+    names = plan.fingerprint.strangers
+    if not names:
+        return plan
+    strangers = Strangers(preparation.pseudonyms, names)
+    admission = replace(plan.stage.admission, are_strangers=strangers)
+    return replace(plan, stage=replace(plan.stage, admission=admission))
 
 
 def _aggregate(

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.flows.former_stages import former_rows
+from fugu.dataflows.flows.plan import flow_name
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.flows.summing import SummingPlan
+from fugu.dataflows.kafka.source import part_name
 from fugu.dataflows.pipeline.mechanisms import columns_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.per_record import exhaustible
@@ -57,8 +59,11 @@ def alone_in(root: StateDirectory) -> Iterator[None]:
 
 
 @contextmanager
-def stopped_state(root: Path) -> Iterator[StoppedState]:
-    """Own all shards that the state has, however many the pipeline file says."""
+def stopped_state(root: Path, *, after_crash: bool = False) -> Iterator[StoppedState]:
+    """Own all shards that the state has, however many the pipeline file says.
+
+    After a crash, partitions stand where a start would resume; otherwise a crash is refused.
+    """
     found = map(StateDirectory, sorted(root.glob("shard-[0-9][0-9][0-9][0-9]")))
     directories = [directory for directory in found if not directory.is_empty]
     with ExitStack() as locks:
@@ -73,8 +78,34 @@ def stopped_state(root: Path) -> Iterator[StoppedState]:
                 f"the state in {root} is not whole: a shard has not run yet, or is missing. Start "
                 "the pipeline with all shards and stop it, or restore the state directory"
             )
-        stopped_at = every_stop(root, directories, fingerprints[0].partitions)
+        if after_crash:
+            stopped_at = {
+                partition: offset
+                for directory, own in zip(directories, fingerprints, strict=True)
+                for partition, offset in resumed_at(
+                    directory, own, StreamsPlan.steps[0], own.source_begin
+                ).items()
+            }
+        else:
+            stopped_at = every_stop(root, directories, fingerprints[0].partitions)
         yield StoppedState(directories, fingerprints, stopped_at)
+
+
+def resumed_at(
+    directory: StateDirectory, stored: Fingerprint, step: str, begins: dict[str, int]
+) -> dict[str, int]:
+    """Return the offset at which a start would resume each part of a step."""
+    offsets, flow = resuming(directory.recovery).offsets, flow_name(stored.pipeline)
+    return {
+        place: offsets.get((f"{flow}.{step}", part_name(int(place))), begin)
+        for place, begin in begins.items()
+    }
+
+
+def crashed(root: Path) -> bool:
+    """Return whether a shard of the state did not stop gracefully."""
+    found = map(StateDirectory, sorted(root.glob("shard-[0-9][0-9][0-9][0-9]")))
+    return any(one.stopped_at() is None for one in found if not one.is_empty)
 
 
 def every_stop(

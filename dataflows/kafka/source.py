@@ -113,9 +113,9 @@ def require_source_offset(topic: str, partition: int, offset: int, bounds: Bound
             f"topic {topic}, partition {partition}: the next record to read has offset "
             f"{offset}, but the topic now holds offsets {bounds.start} to {bounds.end}. "
             "Retention removed records that this state goes on with, or the topic was "
-            "truncated. Restore them. If retention removed them and the pipeline had stopped "
-            f"gracefully, fugu migrate PIPELINE PIPELINE --accept-gap {topic}:{partition} passes "
-            f"them over, with all budgets. Otherwise {NEW_PIPELINE}."
+            "truncated. Restore them. If retention removed them, fugu migrate PIPELINE PIPELINE "
+            f"--accept-gap {topic}:{partition} passes them over, with all budgets. Otherwise "
+            f"{NEW_PIPELINE}."
         )
 
 

@@ -1,6 +1,6 @@
 """Name the users of a sink, without telling who they are."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fugu.operators import compiled
@@ -43,3 +43,20 @@ class Pseudonyms:
         names = list(self._prefix.names_of(new))
         known.update(zip(new, names, strict=True))
         return names if new is keys else list(map(known.__getitem__, keys))
+
+
+@dataclass(frozen=True)
+class Strangers:
+    """Recognise keys by pseudonyms of them, by sink topic, under which they were released."""
+
+    secret: Secret
+    names: Mapping[str, Sequence[str]]
+
+    def __call__(self, keys: Sequence[bytes]) -> list[bool]:
+        """Return which keys have one of the pseudonyms."""
+        found = [False] * len(keys)
+        for sink, names in self.names.items():
+            known = {name.encode() for name in names}
+            own = Pseudonyms(self.secret, sink).of_each(keys)
+            found = [one or name in known for one, name in zip(found, own, strict=True)]
+        return found

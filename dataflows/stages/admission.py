@@ -17,12 +17,14 @@ from fugu.operators.column import selected
 @dataclass(frozen=True)
 class Admission:
     """Admit keys that belong to a partition of a topic with so many `partitions`, up to `max_keys`
-    rows of one partition. Where policies are for some keys only, `covers` knows them."""
+    rows of one partition. Where policies are for some keys only, `covers` knows them. Of some keys
+    nobody knows what they have spent: `are_strangers` tells them, if there are any."""
 
     partitioner: Partitioner
     partitions: int
     max_keys: int
     covers: Callable[[bytes], bool] = lambda key: True
+    are_strangers: Callable[[Sequence[bytes]], Sequence[bool]] | None = None
 
     def refusals(self, table: RowTable, partition: int, keys: Sequence[bytes]) -> dict[int, Reason]:
         """Return index and reason of every record that is not admitted, in order."""
@@ -31,10 +33,11 @@ class Admission:
         admitted: set[bytes] = set()
         unknown = table.unknown(keys)
         new = selected(keys, unknown)
-        for index, key, belongs in zip(unknown, new, self._belong(new, partition), strict=True):
+        belong, strange = self._belong(new, partition), self._strange(new)
+        for index, key, belongs, is_strange in zip(unknown, new, belong, strange, strict=True):
             if key in admitted:
                 continue
-            reason = self._refusal(key, belongs)
+            reason = self._refusal(key, belongs, is_strange)
             if reason is not None:
                 refused[index] = reason
             elif len(admitted) >= room:
@@ -45,12 +48,17 @@ class Admission:
 
     def refusal(self, partition: int, key: bytes) -> Reason | None:
         """Return why a new key may have no row, however many there are."""
-        return self._refusal(key, self._belong([key], partition)[0])
+        return self._refusal(key, self._belong([key], partition)[0], self._strange([key])[0])
 
-    def _refusal(self, key: bytes, belongs: bool) -> Reason | None:
+    def _refusal(self, key: bytes, belongs: bool, is_strange: bool) -> Reason | None:
         if not belongs:
             return Reason.WRONG_PARTITION
+        if is_strange:
+            return Reason.UNKNOWN_BUDGET
         return None if self.covers(key) else Reason.NO_COLLECTION
+
+    def _strange(self, keys: Sequence[bytes]) -> Sequence[bool]:
+        return [False] * len(keys) if self.are_strangers is None else self.are_strangers(keys)
 
     def _belong(self, keys: Sequence[bytes], partition: int) -> list[bool]:
         """Return which keys producers send to a partition."""

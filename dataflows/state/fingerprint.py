@@ -44,7 +44,8 @@ class Fingerprint(BaseModel):
     2, ...; `upgraded_at`, the first source offset of every partition that this version read, where
     the version of Fugu before began the state; `former`, where earlier releases are, and their
     laws, oldest first. `layout` counts changes of what is kept beside the mechanism's own columns.
-    `redriven` counts how often refused records were driven again. Format 2 has `former`.
+    `redriven` counts how often refused records were driven again; `strangers` are pseudonyms, by
+    sink topic, of streams of which nobody knows what they have spent. Format 2 has `former`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -80,6 +81,7 @@ class Fingerprint(BaseModel):
     upgraded_at: dict[str, int] = {}
     former: list[FormerLaw] = []
     redriven: int = 0
+    strangers: dict[str, list[str]] = {}
 
     @property
     def own_partitions(self) -> list[int]:

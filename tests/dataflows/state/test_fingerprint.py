@@ -38,6 +38,7 @@ REMEMBERED_ONLY = {
     "rotated_at",
     "upgraded_at",
     "redriven",
+    "strangers",
     "source_begin",
     "sink_begin",
     "dead_letters_begin",
