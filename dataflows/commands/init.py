@@ -57,6 +57,13 @@ def init(
     )
 
 
+def write_example(folder: Path, kind: str) -> Path:
+    """Write what `init --yes` writes for a kind into a folder; return the pipeline file."""
+    file = folder / f"{kind}.yaml"
+    _write(_files(file, kind, "events", "value"))
+    return file
+
+
 _QUESTIONS = {
     "kind": "Kind of operator (fugu kinds lists all)",
     "source": "Private topic",

@@ -9,21 +9,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-import numpy as np
-
 from fugu.dataflows.base.batches import Outgoing, Sanitized
 from fugu.dataflows.base.metrics import STREAMS_LIMIT
 from fugu.dataflows.flows.partitions import PartitionsPlan
 from fugu.dataflows.flows.plan import Output, Shard
+from fugu.dataflows.flows.warming import warm_up
 from fugu.dataflows.kafka.client import Topic
 from fugu.dataflows.kafka.sink import Shared
 from fugu.dataflows.publishing.entries import is_stream_of
-from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.stages.stage import StreamStage
-from fugu.operators.budget import without_budget
-from fugu.operators.mechanism import Array
-from fugu.operators.randomness import WORTH_HASHING
-from fugu.operators.sip.batches.batched_release import BatchedRelease
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +44,7 @@ class StreamsPlan(PartitionsPlan[Sanitized]):
         most = self.stage.admission.max_keys
         for partition in self.fingerprint.own_partitions:
             self.metrics.put(STREAMS_LIMIT, most, self.fingerprint.source_topic, partition)
-        self.stage.warm_up(self._made_up())
+        warm_up(self.stage, self.codec, self.publisher)
         return super().build()
 
     def outputs(self) -> list[Output]:
@@ -76,11 +70,3 @@ class StreamsPlan(PartitionsPlan[Sanitized]):
     def _spending(self, sanitized: Sanitized) -> Outgoing:
         with self.without_values("spending", sanitized.partition, sanitized.offsets):
             return self.publisher.spending(sanitized)
-
-    def _made_up(self) -> Array:
-        """Return the first symbol for some streams, as often as one has to be released; nothing
-        where values are no symbols."""
-        inside, domain = without_budget(self.stage.mechanism), self.codec.domain
-        records = inside.window if isinstance(inside, BatchedRelease) else 1
-        symbols = WORTH_HASHING * records if isinstance(domain, Alphabet) else 0
-        return np.zeros(symbols, dtype=domain.dtype)

@@ -45,12 +45,13 @@ class Health:
     snapshots: Snapshots
     watchman: Watchman
     stop: StopFlag | None = None
+    compiling: bool = False
 
     def problem(self) -> str | None:
         """Return why no work is done now, in one line of coordinates and times; None if all is
         well."""
         if self.stop is None or self.snapshots.age is None:
-            return "starting"
+            return "starting: compiling for this machine, once" if self.compiling else "starting"
         if self.stop.requested:
             return "stopping"
         still = (notice.text for notice in self.watchman.notices if notice.still)

@@ -1,6 +1,7 @@
 """Measure one process, from before it reads anything, and judge its health."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import version
 from platform import python_version
@@ -27,6 +28,8 @@ from fugu.dataflows.monitoring.topics_watch import TopicsWatch
 from fugu.dataflows.monitoring.watchman import Watchman
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.source_section import TimestampField
+from fugu.operators import compiled
+from fugu.operators.compiled import folders
 
 
 class Monitor:
@@ -54,6 +57,15 @@ class Monitor:
             health.waiting,
         )
         self._partitions: list[int] = []
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Say, until all is built, that the start compiles, where no code is kept yet."""
+        self._health.compiling = compiled.available() and folders.warm() is None
+        try:
+            yield
+        finally:
+            self._health.compiling = False
 
     def observe(self, plans: list[Plan]) -> list[Plan]:
         """Return the same plans, which from now on are measured."""

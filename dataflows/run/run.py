@@ -87,6 +87,44 @@ def _run(
     finishing: End | None,
 ) -> None:
     stop = starting.stop
+    plans, built = _made_ready(file, shards, starting, monitor, finishing)
+    with native_stderr_hidden():
+        starting.begun()
+        if finishing is not None:
+            stop.request()
+        for plan in plans:
+            plan.directory.note_start(finishing=plan.finishing)
+        try:
+            _in_threads([partial(_run_shard, file, *one) for one in zip(plans, built, strict=True)])
+        except ShutOut:
+            require_held_now(plans)
+            raise
+    for plan in plans:
+        plan.directory.unlock()
+    log.info("pipeline %s: stopped, state is written", file.pipeline.name)
+
+
+def _made_ready(
+    file: PipelineFile,
+    shards: list[int] | None,
+    starting: Starting,
+    monitor: Monitor,
+    finishing: End | None,
+) -> tuple[list[Plan], list[Shard]]:
+    """Return all plans and their dataflows; health says if that takes a while."""
+    with monitor.compiling():
+        plans = _planned(file, shards, starting.stop, monitor, finishing)
+        with native_stderr_hidden():
+            return plans, _in_threads([partial(_built, plan) for plan in plans])
+
+
+def _planned(
+    file: PipelineFile,
+    shards: list[int] | None,
+    stop: StopFlag,
+    monitor: Monitor,
+    finishing: End | None,
+) -> list[Plan]:
     plans = monitor.observe(prepared_after_a_look(file, shards, stop, finishing=finishing))
     pipeline = file.pipeline
     log.info(
@@ -102,21 +140,7 @@ def _run(
     )
     log.info("compiled steps: %s", compiled.described())
     collect_garbage_seldom()
-    with native_stderr_hidden():
-        built = _in_threads([partial(_built, plan) for plan in plans])
-        starting.begun()
-        if finishing is not None:
-            stop.request()
-        for plan in plans:
-            plan.directory.note_start(finishing=plan.finishing)
-        try:
-            _in_threads([partial(_run_shard, file, *one) for one in zip(plans, built, strict=True)])
-        except ShutOut:
-            require_held_now(plans)
-            raise
-    for plan in plans:
-        plan.directory.unlock()
-    log.info("pipeline %s: stopped, state is written", pipeline.name)
+    return plans
 
 
 def flow(path: str) -> Dataflow:

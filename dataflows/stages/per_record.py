@@ -56,6 +56,7 @@ from fugu.operators.randomness import (
 from fugu.operators.secret import SECRET_BYTES, Secret
 from fugu.operators.temporal.temporal_perturbation import End, TemporalPerturbation
 
+_STREAMS_THAT_GROW_A_TABLE = 200
 Elapse = Callable[[State, Sequence[int]], State]
 """Brings rows to event times, in milliseconds."""
 
@@ -93,21 +94,24 @@ class PerRecord(StreamStage):
         """Return the columns of fresh rows."""
         return row_columns(self.mechanism, self.deduplication)(rows)
 
-    def warm_up(self, values: Array) -> None:
-        """Compile what is to be compiled, so that no record waits for it.
+    def warm_up(self, values: Array) -> Sanitized | None:
+        """Compile what is to be compiled, so that no record waits for it; return what it made.
 
-        The values are made up; they are released with a key of their own and thrown away.
+        The values are made up; they are released with a key of their own, to be thrown away.
         """
         if not compiled.available():
-            return
+            return None
         apart = replace(self, scope=replace(self.scope, secret=Secret(bytes(SECRET_BYTES))))
-        streams = [b"made up %d" % number for number in range(WORTH_HASHING)]
+        streams = [b"made up %d" % number for number in range(_STREAMS_THAT_GROW_A_TABLE)]
         table, count = RowTable(self.start), len(values)
         self.admission.refusals(table, 0, streams)
         table.rows_of(streams)
-        keys = [streams[number % len(streams)] for number in range(count)]
+        table.keys_of(np.arange(len(streams)))
+        keys = [streams[number % WORTH_HASHING] for number in range(count)]
         with suppress(BudgetExhausted):
-            apart(Decoded(0, range(count), [0] * count, keys, values, None, DeadLetters()), table)
+            made_up = Decoded(0, range(count), [0] * count, keys, values, None, DeadLetters())
+            return apart(made_up, table)
+        return None
 
     def __call__(self, decoded: Decoded, table: RowTable) -> Sanitized:
         """Release every accepted record, in one call for the whole batch if that can be."""

@@ -63,9 +63,9 @@ class StreamStage(Stage[Sanitized]):
     in_ticks: ClassVar[bool]
     """Say whether releases belong to ticks, and not to records."""
 
-    def warm_up(self, values: Array) -> None:
-        """Compile what is to be compiled, so that no record waits for it."""
-        return
+    def warm_up(self, values: Array) -> Sanitized | None:
+        """Compile what is to be compiled, so that no record waits for it; return what it made."""
+        return None
 
     @cached_property
     def _columns(self) -> tuple[str, ...]:

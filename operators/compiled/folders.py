@@ -51,11 +51,20 @@ def kept_in() -> Path | None:
     return next((folder for folder in folders() if _is_writable(folder)), None)
 
 
+def found() -> int:
+    """Return how many functions have code in any of the folders."""
+    return len({(path.parent.name, path.name) for one in folders() for path in _code(one)})
+
+
+def warm() -> Path | None:
+    """Return the first folder that holds code."""
+    return next((folder for folder in folders() if _code(folder)), None)
+
+
 def described() -> str:
     """Say where compiled code is kept, and whether there is any, in words for people."""
-    warm = next((folder for folder in folders() if _has_code(folder)), None)
-    if warm is not None:
-        return f"kept in {warm}; what it lacks is compiled, once"
+    if (held := warm()) is not None:
+        return f"kept in {held}; what it lacks is compiled, once"
     folder = kept_in()
     if folder is None:
         return (
@@ -109,12 +118,12 @@ def _is_writable(folder: Path) -> bool:
         return False
 
 
-def _has_code(folder: Path) -> bool:
+def _code(folder: Path) -> list[Path]:
     # A folder of somebody else cannot be looked into.
     try:
-        return any(folder.glob("*/*.nbi"))
+        return list(folder.glob("*/*.nbi"))
     except OSError:
-        return False
+        return []
 
 
 @cache

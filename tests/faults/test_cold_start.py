@@ -1,6 +1,7 @@
 """A start that has to compile first can be stopped at once, and leaves the state as it was."""
 
 import signal
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -9,7 +10,10 @@ import pytest
 from fugu.operators import compiled
 from tests.faults.feeding import PARTITIONS, document_with_topics, paced_feed, stream
 from tests.faults.outcomes import check_one_outcome_each, published
-from tests.kafka.pipelines import fugu, running, write_pipeline
+from tests.kafka.pages import Pages
+from tests.kafka.pipelines import Document, fugu, running, write_pipeline
+from tests.kafka.ports import free_ports
+from tests.kafka.records import NOW, Placed, Record, produce, read_topic
 from tests.kafka.topics import TopicFactory
 
 RECORDS = 2_000
@@ -59,3 +63,67 @@ def test_a_stop_while_steps_are_compiled_ends_at_once_and_changes_nothing(
             process.wait_until(lambda: feed.advance() >= RECORDS)
             assert process.stop() == 0, process.stderr
     check_one_outcome_each(private, *published(bootstrap, document))
+
+
+@needs_numba
+def test_health_says_that_a_start_compiles(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = document_with_topics(bootstrap, topics, topics("private", partitions=PARTITIONS))
+    port = free_ports(1)
+    document["metrics"] = {"port": port}
+    pages = Pages(port)
+
+    def health() -> str:
+        try:
+            return str(pages.get("/healthz")[1])
+        except OSError:
+            return ""
+
+    monkeypatch.setenv("FUGU_CACHE_DIR", str(tmp_path / "cache"))
+    with running(write_pipeline(tmp_path, document)) as process:
+        process.wait_until(lambda: "starting: compiling for this machine, once" in health())
+        process.process.send_signal(signal.SIGTERM)
+        assert process.exit_code(seconds=COMPILING_TAKES_LONGER) == 0, process.stderr
+
+
+def of_numbers(bootstrap: str, topics: TopicFactory, source: str) -> Document:
+    """A pipeline whose releases are numbers."""
+    document = document_with_topics(bootstrap, topics, source)
+    bounds = {"lower": 0, "upper": 200, "unit": 0.5}
+    return document | {"operator": {"kind": "laplace", **bounds, "epsilon": 1.0}}
+
+
+def all_released(bootstrap: str, sink: str) -> bool:
+    """Whether every record has a release."""
+    return sum(map(len, read_topic(bootstrap, sink).values())) == RECORDS
+
+
+@needs_numba
+def test_after_fugu_compile_a_first_start_compiles_nothing(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FUGU_CACHE_DIR", str(tmp_path / "cache"))
+    symbols, numbers = (topics("private", partitions=PARTITIONS) for _ in range(2))
+    documents = [
+        document_with_topics(bootstrap, topics, symbols),
+        of_numbers(bootstrap, topics, numbers),
+    ]
+    paths = [
+        write_pipeline(tmp_path / document["operator"]["kind"], document) for document in documents
+    ]
+    said = orjson.loads(fugu("compile", *paths, "--json"))
+    assert said["compiled"][0]["functions"] > 0
+    code = sorted((tmp_path / "cache").rglob("*.nb?"))
+    values = b'{"zone": "rest"}', b'{"zone": 71.5}'
+    for document, path, value in zip(documents, paths, values, strict=True):
+        records = [
+            Placed(user % PARTITIONS, Record(b"user-%d" % user, value, timestamp=NOW + user))
+            for user in range(RECORDS)
+        ]
+        produce(bootstrap, document["source"]["topic"], records)
+        with running(path) as process:
+            process.wait_until(partial(all_released, bootstrap, document["sink"]["topic"]))
+            assert process.stop() == 0, process.stderr
+            assert "compiled code: kept in" in process.stderr
+    assert sorted((tmp_path / "cache").rglob("*.nb?")) == code

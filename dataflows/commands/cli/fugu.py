@@ -32,6 +32,7 @@ from fugu.dataflows.commands import (
 )
 from fugu.dataflows.commands.audit import audit
 from fugu.dataflows.commands.cli.interrupted import interruptible
+from fugu.dataflows.commands.compile import compile_code
 from fugu.dataflows.commands.evaluate import evaluate
 from fugu.dataflows.commands.explain import explain
 from fugu.dataflows.commands.init import init
@@ -169,6 +170,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "validate": _checking(validate),
     "kinds": show_kinds,
     "schema": schema,
+    "compile": compile_code,
     "explain": explain,
     "peek": peek,
     "migrate": migrate,

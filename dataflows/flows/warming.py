@@ -1,0 +1,68 @@
+"""Compile what a pipeline needs before its first record waits for it; no Kafka is asked."""
+
+import numpy as np
+
+from fugu.dataflows.flows.given import Given
+from fugu.dataflows.flows.sections import aggregate_of, stage_of
+from fugu.dataflows.pipeline.guarantee_data import guarantee_id
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.publishing.envelope import Publisher
+from fugu.dataflows.publishing.pseudonyms import Pseudonyms
+from fugu.dataflows.records.alphabet import Alphabet
+from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.json_fields import WORTH_JSON_WRITING
+from fugu.dataflows.records.numbers import Numbers
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.stage import StreamStage
+from fugu.operators.budget import without_budget
+from fugu.operators.mechanism import Array, Releases
+from fugu.operators.randomness import WORTH_HASHING, DrawScope
+from fugu.operators.sip.batches.batched_release import BatchedRelease
+
+
+def warm_up(stage: StreamStage, codec: Codec, publisher: Publisher) -> None:
+    """Compile what releases records of single streams, and what makes Kafka records of them."""
+    made = stage.warm_up(_made_up(stage, codec))
+    if made is not None and made.keys:
+        publisher.releases(made)
+        codec.encode(_many(made.releases))
+
+
+def warm_up_without_kafka(file: PipelineFile) -> None:
+    """Compile what a pipeline reads and releases with, and what its client is made of."""
+    given, pipeline = Given.by(file), file.pipeline
+    mechanism, codec = given.configured.mechanism, given.configured.codec
+    codec.warm_up()
+    if aggregate_of(pipeline) is not None:
+        return
+    law = mechanism.law_digest()
+    scope = DrawScope(given.keys.noise, pipeline.name, mechanism.kind, pipeline.version, law, 0)
+    admission = Admission("murmur2", 1, pipeline.state.max_keys)
+    stage = stage_of(pipeline, mechanism, scope, "", admission)
+    publisher = Publisher(
+        codec=codec,
+        scope=scope,
+        source="",
+        source_topic=pipeline.source.topic,
+        guarantee_id=guarantee_id(mechanism.guarantees()),
+        key_policy=pipeline.sink.key,
+        pseudonyms=Pseudonyms(given.keys.pseudonyms, pipeline.sink.topic),
+    )
+    warm_up(stage, codec, publisher)
+
+
+def _made_up(stage: StreamStage, codec: Codec) -> Array:
+    """Return the first symbol, or zero, for some streams, as often as one has to be released;
+    nothing where values are neither."""
+    inside, domain = without_budget(stage.mechanism), codec.domain
+    records = inside.window if isinstance(inside, BatchedRelease) else 1
+    count = WORTH_HASHING * records if isinstance(domain, (Alphabet, Numbers)) else 0
+    return np.zeros(count, dtype=domain.dtype)
+
+
+def _many(releases: Releases) -> Releases:
+    """Return the same releases, as often as they are written in one call."""
+    index = np.arange(WORTH_JSON_WRITING) % len(releases.values)
+    notes = {name: note[index] for name, note in releases.annotations.items()}
+    kinds = None if releases.kinds is None else releases.kinds[index]
+    return Releases(releases.values[index], notes, kinds)
