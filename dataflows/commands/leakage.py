@@ -1,5 +1,6 @@
 """Tell what releases leak to an adversary with a Markov model of how values follow each other."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -47,8 +48,9 @@ def leakage(
         ),
     ] = None,
     topology: Annotated[
-        Topology, typer.Option(help="How the second release is connected with the first.")
-    ] = "parallel",
+        Topology | None,
+        typer.Option(help="How the second release is connected with the first (parallel)."),
+    ] = None,
     beside_matrix: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The matrix of the second release; else the same."),
@@ -67,9 +69,23 @@ def leakage(
     epsilons = numbers("--epsilon", epsilon or ["1"])
     require_picture(plot)
     given, given_backward = read_matrix(matrix), None if backward is None else read_matrix(backward)
-    if beside is not None:
+    if beside is None:
+        alone: dict[str, object] = {"--topology": topology, "--beside-matrix": beside_matrix}
+        _refuse(alone, "says nothing without --beside")
+    else:
+        others: dict[str, object] = {
+            "--plot": plot,
+            "--alpha": alpha,
+            "--window": None if window == 1 else window,
+            "--epsilon": None if len(epsilons) == 1 else epsilon,
+        }
+        _refuse(others, "is not there for two releases (--epsilon takes one number then)")
         _print_beside(
-            (given, beside_matrix, given_backward), epsilons[0], beside, ticks, topology, as_json
+            (given, beside_matrix, given_backward),
+            (epsilons[0], beside),
+            ticks,
+            topology or "parallel",
+            as_json,
         )
         return
     try:
@@ -86,10 +102,16 @@ def leakage(
         print_report(Console(), found, matrix.name)
 
 
+def _refuse(options: Mapping[str, object], why: str) -> None:
+    """Refuse options that would have no effect."""
+    named = [name for name, given in options.items() if given is not None]
+    if named:
+        raise ConfigurationError(f"{', '.join(named)}: {why}; leave it out")
+
+
 def _print_beside(
     matrices: tuple[Floats, Path | None, Floats | None],
-    epsilon: float,
-    beside: float,
+    epsilons: tuple[float, float],
     ticks: int,
     topology: Topology,
     as_json: bool,
@@ -104,7 +126,7 @@ def _print_beside(
     try:
         first = TemporalCorrelation.of(matrix, backward)
         second = first if other is None else TemporalCorrelation.of(read_matrix(other))
-        found = combined_report(topology, (first, second), (epsilon, beside), ticks)
+        found = combined_report(topology, (first, second), epsilons, ticks)
     except ValueError as error:
         raise ConfigurationError(f"--beside: {error}") from None
     if as_json:

@@ -1,10 +1,10 @@
 from typing import Literal
 
-from fugu.dataflows.kinds.families.window_reports import WindowReportsOperator
+from fugu.dataflows.kinds.families.window_reports import ComparingReportsOperator
 from fugu.operators.wevent_local.budget_absorption_ldp import LocalBudgetAbsorption
 
 
-class BudgetAbsorptionLdpOperator(WindowReportsOperator):
+class BudgetAbsorptionLdpOperator(ComparingReportsOperator):
     """Report sets anew where the last one has become wrong, with what silent records left."""
 
     order = 112

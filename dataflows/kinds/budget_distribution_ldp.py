@@ -1,10 +1,10 @@
 from typing import Literal
 
-from fugu.dataflows.kinds.families.window_reports import WindowReportsOperator
+from fugu.dataflows.kinds.families.window_reports import ComparingReportsOperator
 from fugu.operators.wevent_local.budget_distribution_ldp import LocalBudgetDistribution
 
 
-class BudgetDistributionLdpOperator(WindowReportsOperator):
+class BudgetDistributionLdpOperator(ComparingReportsOperator):
     """Report sets anew where the last one has become wrong, with half of the rest of a window."""
 
     order = 111

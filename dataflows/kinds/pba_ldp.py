@@ -1,11 +1,11 @@
 from typing import Literal
 
 from fugu.dataflows.kinds.families.correlation import FlagsSection, local_flags_of
-from fugu.dataflows.kinds.families.window_reports import WindowReportsOperator
+from fugu.dataflows.kinds.families.window_reports import ComparingReportsOperator
 from fugu.operators.wevent_local.pba_ldp import LocalPrivacyBudgetAllocation
 
 
-class PbaLdpOperator(WindowReportsOperator):
+class PbaLdpOperator(ComparingReportsOperator):
     """Report sets anew where the last one has become wrong; flagged reports absorb budgets."""
 
     order = 110
@@ -17,4 +17,4 @@ class PbaLdpOperator(WindowReportsOperator):
 
     @property
     def more(self) -> dict[str, object]:
-        return {"flags": local_flags_of(self.flags, self.window)}
+        return {**super().more, "flags": local_flags_of(self.flags, self.window)}

@@ -33,9 +33,6 @@ class WindowReportsOperator(AlphabetOperator):
     """The nats that any `window` records of a stream in a row cost."""
     window: int = Field(ge=1, le=10_000)
     """Say how many records in a row share `epsilon`."""
-    dissimilarity: Literal["response", "laplace"] = "response"
-    """Say how the last report is compared with the truth: by a noisy answer whether it holds it, or
-    by its distance with Laplace noise against the error of a new one."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -46,7 +43,7 @@ class WindowReportsOperator(AlphabetOperator):
     def mechanism(self, files: Files) -> Mechanism:
         assert self.mechanism_class is not None
         mechanism: WindowReports = self.mechanism_class(
-            len(self.alphabet), self.window, float(self.epsilon), self.dissimilarity, **self.more
+            len(self.alphabet), self.window, float(self.epsilon), **self.more
         )
         return mechanism
 
@@ -72,10 +69,6 @@ class WindowReportsOperator(AlphabetOperator):
             "epsilon": f"{self.epsilon:g} nats in any {self.window} records in a row",
             **super().parameters(),
             "release": "a set of symbols, new or the last one again",
-            "the last report is compared": {
-                "response": "by a noisy answer whether it holds the true symbol",
-                "laplace": "by its distance from the true symbol, with Laplace noise",
-            }[self.dissimilarity],
         }
 
     def not_covered(self, *, copies: bool, budget: bool, partials: str) -> list[str]:
@@ -91,3 +84,24 @@ class WindowReportsOperator(AlphabetOperator):
             'what is marked "repeated" is the report in force: the truth was, up to noise, still '
             "like it, or the budget of the window did not allow a new one.",
         ]
+
+
+class ComparingReportsOperator(WindowReportsOperator):
+    """Report a set anew where the last one has become wrong."""
+
+    dissimilarity: Literal["response", "laplace"] = "response"
+    """Say how the last report is compared with the truth: by a noisy answer whether it holds it, or
+    by its distance with Laplace noise against the error of a new one."""
+
+    @property
+    def more(self) -> dict[str, object]:
+        return {"dissimilarity": self.dissimilarity}
+
+    def parameters(self) -> dict[str, object]:
+        return {
+            **super().parameters(),
+            "the last report is compared": {
+                "response": "by a noisy answer whether it holds the true symbol",
+                "laplace": "by its distance from the true symbol, with Laplace noise",
+            }[self.dissimilarity],
+        }

@@ -233,3 +233,19 @@ def test_one_value_has_one_matrix(directory: Path) -> None:
     result = leaked(directory, "a", "--beside", "1", "--beside-matrix", str(directory / "b.json"))
     assert isinstance(result.exception, FuguError)
     assert "both releases are about one value" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--topology", "serial"], "--topology"),
+        (["--beside", "1", "--window", "3"], "--window"),
+        (["--beside", "1", "--alpha", "3", "--epsilon", "1,2"], "--alpha, --epsilon"),
+    ],
+)
+def test_options_that_would_have_no_effect_are_refused(
+    options: list[str], named: str, directory: Path
+) -> None:
+    error = leaked(directory, "a", *options).exception
+    assert isinstance(error, FuguError)
+    assert str(error).startswith(f"{named}: ")
