@@ -6,10 +6,9 @@ budget are what they were. A stream that began there is known by its pseudonym a
 from now on, because nobody could tell what it has spent.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 import orjson
@@ -17,6 +16,7 @@ import orjson
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.flows.former_laws import present_law
 from fugu.dataflows.flows.given import Given
+from fugu.dataflows.flows.orphans import Gap, Names, Orphan, Outlet, Tail, tail_of
 from fugu.dataflows.flows.preparation import Preparation
 from fugu.dataflows.flows.stopped_state import StoppedState, resumed_at
 from fugu.dataflows.kafka.client import Bounds, Topic
@@ -28,17 +28,12 @@ from fugu.dataflows.pipeline.topics import bounds_of
 from fugu.dataflows.publishing.entries import is_stream_of
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.json_fields import Refused
-from fugu.dataflows.records.published import release_id_of
 from fugu.dataflows.stages.per_record import exhaustible, passing_time
 from fugu.dataflows.state.exchange import Exchange
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.next_directory import Columns, write_directory
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import EnumerableMechanism, Kind, Releases, RepeatingMechanism
-
-Names = Callable[[int, Sequence[int]], Sequence[bytes]]
-"""Gives the names of what is made of records, by partition and offsets."""
-_AT_ONCE = 100_000
 
 
 @dataclass(frozen=True)
@@ -47,25 +42,6 @@ class Settled:
 
     followed: int = 0
     strangers: int = 0
-
-
-@dataclass(frozen=True)
-class _Orphan:
-    """Describe a release whose record is gone."""
-
-    offset: int
-    timestamp: int
-    key: bytes
-    value: bytes
-
-
-@dataclass
-class _Tail:
-    """Hold what a topic holds of one partition behind the last snapshot."""
-
-    begin: int
-    """Where the first record is that a replay makes again."""
-    orphans: list[_Orphan] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -106,13 +82,14 @@ class Settling:
         begins: dict[str, dict[str, int]] = {"source_begin": dict(self.state.stopped_at)}
         for name in ("sink", "dead_letters", "ledger"):
             begins[f"{name}_begin"] = self._resumed(name)
-        for partition, bound in self.gaps.items():
+        for partition, held in self.gaps.items():
             place, table = str(partition), tables.setdefault(partition, RowTable(*self._columns))
-            begins["source_begin"][place] = bound.start
+            gap = Gap(partition, self.state.stopped_at[place], held)
+            begins["source_begin"][place] = held.start
             for name in ("dead_letters", "ledger"):
-                if place in begins[f"{name}_begin"]:
-                    begins[f"{name}_begin"][place] = self._tail(name, partition, begins).begin
-            tail = self._tail("sink", partition, begins)
+                if place in (begin := begins[f"{name}_begin"]):
+                    begin[place] = self._tail(name, gap, begin[place]).begin
+            tail = self._tail("sink", gap, begins["sink_begin"][place])
             begins["sink_begin"][place] = tail.begin
             strangers |= self._follow(partition, table, tail.orphans)
             followed += len(tail.orphans)
@@ -139,46 +116,23 @@ class Settling:
             )
         return begins
 
-    def _tail(self, output: str, partition: int, begins: dict[str, dict[str, int]]) -> _Tail:
-        """Return what a topic holds of a partition from where a start would look."""
-        first, publisher = self.state.first, self.preparation.publisher(self.source)
+    def _tail(self, output: str, gap: Gap, start: int) -> Tail:
+        """Return what a topic holds about a partition from where a start would look."""
+        pipeline, partition = self.preparation.pipeline.name, gap.partition
+        publisher = self.preparation.publisher(self.source)
+        topic, ledger = getattr(self.state.first, f"{output}_topic"), self.preparation.ledger
         names: dict[str, Names] = {
             "sink": publisher.release_ids,
             "dead_letters": publisher.dead_letter_ids,
             "ledger": publisher.ledger_ids,
         }
-        topic, place = getattr(first, f"{output}_topic"), partition
-        ledger = self.preparation.ledger
+        outlet = Outlet(topic, partition, names[output])
         if output == "ledger" and ledger is not None:
-            place = partition % ledger.partitions
-        found: list[tuple[bytes, _Orphan]] = []
-        with closing(self.preparation.client.reader(topic, headers=True)) as reader:
-            end = reader.bounds([place])[place].end
-            start = begins[f"{output}_begin"][str(partition)]
-            for batch in reader.read_range(place, start, end):
-                for offset, timestamp, key, value, headers in batch.records():
-                    own = output != "ledger" or is_stream_of(first.pipeline, partition, key)
-                    if own and (name := release_id_of(headers)) is not None:
-                        found.append((name, _Orphan(offset, timestamp, key or b"", value or b"")))
-        positions = self._positions(names[output], partition, {name for name, _ in found})
-        behind = self.gaps[partition].start
-        later = [one.offset for name, one in found if positions.get(name, -1) >= behind]
-        gone = [one for name, one in found if 0 <= positions.get(name, -1) < behind]
-        return _Tail(min(later, default=end), gone)
+            own = partial(is_stream_of, pipeline, partition)
+            outlet = Outlet(topic, partition % ledger.partitions, names[output], own)
+        return tail_of(self.preparation.client, outlet, start, gap)
 
-    def _positions(self, names: Names, partition: int, wanted: set[bytes]) -> dict[bytes, int]:
-        """Return the offsets of the records that these names belong to."""
-        found: dict[bytes, int] = {}
-        first, end = self.state.stopped_at[str(partition)], self.gaps[partition].end
-        for begin in range(first, end, _AT_ONCE):
-            if len(found) == len(wanted):
-                break
-            offsets = range(begin, min(begin + _AT_ONCE, end))
-            pairs = zip(names(partition, offsets), offsets, strict=True)
-            found |= {name: offset for name, offset in pairs if name in wanted}
-        return found
-
-    def _follow(self, partition: int, table: RowTable, orphans: Sequence[_Orphan]) -> set[bytes]:
+    def _follow(self, partition: int, table: RowTable, orphans: Sequence[Orphan]) -> set[bytes]:
         """Let streams follow their releases; return the names of those that have no row."""
         mechanism, sink = self.preparation.mechanism, self.preparation.pipeline.sink
         if not mechanism.start(1) or not orphans:
@@ -210,7 +164,7 @@ class Settling:
     def _names(self, keys: Sequence[bytes]) -> Sequence[bytes]:
         return self.preparation.publisher(self.source).pseudonyms.of_each(keys)
 
-    def _read(self, partition: int, orphan: _Orphan) -> tuple[int, Kind]:
+    def _read(self, partition: int, orphan: Orphan) -> tuple[int, Kind]:
         pipeline = self.preparation.pipeline
         assert isinstance(pipeline.operator, AlphabetOperator)
         domain = Alphabet(pipeline.source.field, pipeline.operator.alphabet)
@@ -227,7 +181,7 @@ class Settling:
         partition: int,
         table: RowTable,
         key: bytes,
-        orphan: _Orphan,
+        orphan: Orphan,
         released: tuple[int, Kind],
     ) -> None:
         symbol, kind = np.array([released[0]]), np.array([released[1]])
@@ -244,7 +198,7 @@ class Settling:
             raise self._not_ours(partition, orphan)
         table.scatter(rows, {**row, **mechanism.follow(state, outcome)})
 
-    def _not_ours(self, partition: int, orphan: _Orphan) -> StartRefused:
+    def _not_ours(self, partition: int, orphan: Orphan) -> StartRefused:
         return StartRefused(
             f"topic {self.state.first.sink_topic}, partition {partition}, offset {orphan.offset} "
             "is no release that this state could have made next. Restore the state directory and "

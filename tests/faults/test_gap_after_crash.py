@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
@@ -87,17 +88,32 @@ def fresh(bootstrap: str, document: Document) -> Counter[bytes]:
     return found
 
 
-@pytest.mark.parametrize("key", ["original", "pseudonym"])
-def test_no_budget_begins_again_when_records_are_gone_that_a_crash_had_released(
-    key: str, bootstrap: str, topics: TopicFactory, tmp_path: Path
-) -> None:
+@dataclass(frozen=True)
+class Crashed:
+    """A pipeline that crashed behind a release, whose records retention has removed since."""
+
+    document: Document
+    pipeline: Path
+    early: int
+    lost: int
+
+    @property
+    def source(self) -> str:
+        return str(self.document["source"]["topic"])
+
+    @property
+    def migrate(self) -> list[str | Path]:
+        return ["migrate", self.pipeline, self.pipeline, "--accept-gap", f"{self.source}:0"]
+
+
+def crashed_before_a_gap(
+    bootstrap: str, topics: TopicFactory, directory: Path, key: str
+) -> Crashed:
     source = topics("private", partitions=2)
     document = document_with_topics(bootstrap, topics, source, partitions=2) | {"name": source}
     document["sink"]["key"] = key
     document["budget"] = {"total": float(PAID)}
-    pipeline = write_pipeline(tmp_path, document, MEMORYLESS)
-    migrate: list[str | Path] = ["migrate", pipeline, pipeline, "--accept-gap", f"{source}:0"]
-
+    pipeline = write_pipeline(directory, document, MEMORYLESS)
     early = records(USERS, 0, BEFORE) + records(ELSEWHERE, 0, BEFORE, partition=1)
     produce(bootstrap, source, early)
     run_until(bootstrap, pipeline, document, len(early))
@@ -105,17 +121,32 @@ def test_no_budget_begins_again_when_records_are_gone_that_a_crash_had_released(
     produce(bootstrap, source, lost)
     killed_after_publishing(pipeline)
     assert sum(fresh(bootstrap, document).values()) == len(early) + len(lost)
-    with closing(KafkaAdminClient(bootstrap_servers=bootstrap)) as admin:
-        admin.delete_records({TopicPartition(source, 0): BEFORE * len(USERS) + len(lost)})
-    assert f"--accept-gap {source}:0" in refusal(pipeline)
-    assert "Name all of them" in refused(*migrate, "--accept-gap", f"{source}:1")
+    delete(bootstrap, source, BEFORE * len(USERS) + len(lost))
+    return Crashed(document, pipeline, len(early), len(lost))
 
-    said = " ".join(fugu(*migrate).split())
-    assert f"{len(lost)} releases whose records are gone were charged" in said
+
+def delete(bootstrap: str, topic: str, end: int) -> None:
+    """Let retention remove what partition 0 holds before an offset."""
+    with closing(KafkaAdminClient(bootstrap_servers=bootstrap)) as admin:
+        admin.delete_records({TopicPartition(topic, 0): end})
+
+
+@pytest.mark.parametrize("key", ["original", "pseudonym"])
+def test_no_budget_begins_again_when_records_are_gone_that_a_crash_had_released(
+    key: str, bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    crashed = crashed_before_a_gap(bootstrap, topics, tmp_path, key)
+    source, document = crashed.source, crashed.document
+    assert f"--accept-gap {source}:0" in refusal(crashed.pipeline)
+    assert "Name all of them" in refused(*crashed.migrate, "--accept-gap", f"{source}:1")
+
+    said = " ".join(fugu(*crashed.migrate).split())
+    assert f"{crashed.lost} releases whose records are gone were charged" in said
     later = records(USERS + NEWCOMERS, BEFORE + LOST, AFTER)
     later += records(ELSEWHERE, BEFORE, AFTER, partition=1)
     produce(bootstrap, source, later)
-    run_until(bootstrap, pipeline, document, len(early) + len(lost) + len(later))
+    outcomes = crashed.early + crashed.lost + len(later)
+    run_until(bootstrap, crashed.pipeline, document, outcomes)
 
     spent = fresh(bootstrap, document)
     if key == "original":
@@ -126,3 +157,13 @@ def test_no_budget_begins_again_when_records_are_gone_that_a_crash_had_released(
     refusals = read_topic(bootstrap, document["sink"]["dead_letters"])[0]
     reasons = Counter(orjson.loads(letter.value or b"")["reason"] for letter in refusals)
     assert reasons == {"unknown_budget": AFTER * len(NEWCOMERS)}
+
+
+def test_a_gap_is_not_accepted_where_releases_are_gone_that_nobody_has_charged(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    crashed = crashed_before_a_gap(bootstrap, topics, tmp_path, "pseudonym")
+    delete(bootstrap, crashed.document["sink"]["topic"], BEFORE * len(USERS) + 1)
+    said = " ".join(refused(*crashed.migrate).split())
+    assert "what was released between them cannot be charged any more" in said
+    assert f"--accept-gap {crashed.source}:0" in refusal(crashed.pipeline)

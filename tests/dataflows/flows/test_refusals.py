@@ -35,6 +35,7 @@ TABLE = {
     "flows/replaying.py Replay._position": COMMAND,
     "flows/replaying.py Replay._whole": COMMAND,
     "flows/replaying.py Replay.of": COMMAND,
+    "flows/orphans.py tail_of": COMMAND,
     "flows/settling.py Settling._follow": COMMAND,
     "flows/settling.py Settling._read": COMMAND,
     "flows/settling.py Settling._step": COMMAND,
