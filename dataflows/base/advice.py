@@ -25,8 +25,9 @@ ADVICE: Mapping[Reason, str] = {
     Reason.TOO_MANY_KEYS: "raise state.max_keys, then fugu redrive --reason too_many_keys",
     Reason.LATE: "records come too late for their tick; raise ticks.grace in a new pipeline",
     Reason.TOO_FAR_AHEAD: (
-        "a clock is wrong, or stream time waits: too few people move it (ticks.stream_time), or it "
-        "was silent for longer than ticks.max_jump and goes on by itself"
+        "a clock is wrong (certainly where the dead letter names a field: its time is more than "
+        "ticks.stream_time.max_ahead after Kafka's), or stream time waits: too few people move it "
+        "(ticks.stream_time), or it was silent for longer than ticks.max_jump and goes on by itself"
     ),
     Reason.TIME_NOT_BEGUN: (
         "stream time begins when enough people have sent records, or a heartbeat "

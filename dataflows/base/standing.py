@@ -55,6 +55,8 @@ class Standing:
     source. `holding`: partitions whose open ticks hold values, as of the last snapshot.
     `not_begun`: partitions that have refused records because stream time has not begun.
     `times_read`: the times of the last records of a partition, where a field holds them.
+    `ahead_of_kafka`: how many records of a partition were refused because that time is far ahead of
+    Kafka's.
     """
 
     positions: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -63,3 +65,4 @@ class Standing:
     not_begun: set[int] = field(default_factory=set)
     told: Told | None = None
     times_read: dict[int, TimesRead] = field(default_factory=dict)
+    ahead_of_kafka: dict[int, int] = field(default_factory=dict)

@@ -73,8 +73,12 @@ class PartitionsPlan(Plan, Generic[Made]):
             name == timestamp.field and reason is Reason.OUTSIDE_DOMAIN
             for name, reason in zip(dead.fields, dead.reasons, strict=True)
         )
-        seen = self.metrics.standing.times_read.setdefault(decoded.partition, TimesRead())
+        standing, partition = self.metrics.standing, decoded.partition
+        seen = standing.times_read.setdefault(partition, TimesRead())
         seen.add(len(decoded.offsets) + len(dead.offsets), small, large)
+        if ahead := dead.reasons.count(Reason.TOO_FAR_AHEAD):
+            before = standing.ahead_of_kafka.get(partition, 0)
+            standing.ahead_of_kafka[partition] = before + ahead
 
     def _step(self, pointer: bytes | None) -> Sanitize[Made]:
         return Sanitize(

@@ -33,6 +33,7 @@ from fugu.dataflows.pipeline.mechanisms import remarks_of
 from fugu.dataflows.pipeline.topics import (
     Topics,
     bounds_of,
+    unlimited_times,
 )
 from fugu.dataflows.publishing.control_topic import find_control
 from fugu.dataflows.publishing.entries import PipelineEntry
@@ -73,6 +74,8 @@ class Preparation:
         self.begun = partitions_begun(self.file)
         if source and (added := added_partitions(self.file, source, self.begun)):
             log.warning("%s", added)
+        if source and (unlimited := unlimited_times(self.pipeline, source)):
+            log.warning("%s", unlimited)
         name, kind, version = self.pipeline.name, self.pipeline.operator.kind, self.pipeline.version
         law = self.mechanism.law_digest()
         self.scope = DrawScope(keys.noise, name, kind, version, law, keys.epoch)

@@ -12,6 +12,7 @@ from fugu.dataflows.flows.added_partitions import added_partitions
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.monitoring.budgets import Budgets
+from fugu.dataflows.monitoring.clocks_ahead import ClocksAhead
 from fugu.dataflows.monitoring.figures import FiguresWait, PoliciesBehind
 from fugu.dataflows.monitoring.health import Health, Snapshots
 from fugu.dataflows.monitoring.notices import Sentinel
@@ -150,6 +151,9 @@ class Monitor:
         if isinstance(timestamp, TimestampField):
             units = TimeUnits(topic, metrics.standing, timestamp.field, timestamp.format)
             sentinels.append(units)
+            if ticks is not None:
+                clocks = ClocksAhead(topic, metrics.standing, timestamp.field, ticks.time)
+                sentinels.append(clocks)
         return [
             *sentinels,
             StreamsLimit(topic, metrics),

@@ -23,6 +23,7 @@ class Kind(StrEnum):
     TIME_NOT_BEGUN = "time_not_begun"
     TIME_AHEAD = "time_ahead"
     TIME_UNIT = "time_unit"
+    CLOCK_AHEAD = "clock_ahead"
     REFUSED = "refused"
     STREAMS_LIMIT = "streams_limit"
     BUDGETS_SPENT = "budgets_spent"

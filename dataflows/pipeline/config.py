@@ -95,6 +95,14 @@ class Pipeline(Section):
                 )
         if source.partitions == "follow":
             self._check_streams_can_move()
+        ticks = operator.in_ticks()
+        written = ticks is not None and ticks.time.max_ahead is not None
+        if written and not isinstance(source.timestamp, TimestampField):
+            raise ValueError(
+                "operator.ticks.stream_time.max_ahead: compares the time in a field with that in "
+                f"Kafka, and source.timestamp is {source.timestamp}; delete it. The broker limits "
+                "its own times: message.timestamp.after.max.ms of the topic"
+            )
         if not isinstance(source.value, str) and not operator.several_fields:
             raise ValueError(f"source.value: {operator.kind} reads one field; name it")
         time = source.timestamp.field if isinstance(source.timestamp, TimestampField) else None

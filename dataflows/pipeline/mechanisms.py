@@ -42,12 +42,14 @@ def configure(file: PipelineFile) -> Configured:
             mechanism = Budgeted(charging, total, budget.window, budget.when_exhausted)
     except ValueError as error:
         raise ConfigurationError(f"operator or budget: {error}") from None
-    timestamp = None
+    timestamp, ticks = None, operator.in_ticks()
     if isinstance(source.timestamp, TimestampField):
         timestamp = FieldTimestamp(source.timestamp.field, _MILLISECONDS[source.timestamp.format])
+    max_ahead = None if ticks is None else ticks.time.most_ahead
     event = None if source.dedupe is None else source.dedupe.field
     exact = tuple(values.fields) if isinstance(values, Payloads) else ()
-    return Configured(mechanism, Codec(values, source.max_value_bytes, timestamp, event, exact))
+    codec = Codec(values, source.max_value_bytes, timestamp, event, exact, max_ahead)
+    return Configured(mechanism, codec)
 
 
 def remarks_of(file: PipelineFile, mechanism: Mechanism) -> list[str]:

@@ -198,6 +198,24 @@ def source_problems(pipeline: Pipeline, source: Topic) -> list[str]:
     return []
 
 
+def unlimited_times(pipeline: Pipeline, source: Topic) -> str | None:
+    """Say that one producer with a wrong clock may move stream time for everybody, because the
+    broker takes any timestamp; None where it does not, or where nobody moves time alone."""
+    ticks, settings = pipeline.operator.in_ticks(), source.settings
+    if ticks is None or settings is None or not ticks.time.has_one_mover:
+        return None
+    limit = int(settings.get("message.timestamp.after.max.ms", _UNLIMITED))
+    by_broker = settings.get("message.timestamp.type") == "LogAppendTime"
+    if by_broker or limit <= ticks.time.most_ahead:
+        return None
+    return (
+        f"topic {source.name} takes records with any timestamp, and one record moves stream time "
+        "(operator.ticks.stream_time): a producer that writes all its times by a wrong clock moves "
+        "it for everybody. Set message.timestamp.after.max.ms of the topic to 3600000 (Kafka 3.6 "
+        "and later), or message.timestamp.type to LogAppendTime"
+    )
+
+
 def bounds_of(client: Client, topic: Topic, partitions: list[int]) -> dict[int, Bounds]:
     """Return where partitions of a topic start and end now."""
     with closing(client.reader(topic.name)) as reader:

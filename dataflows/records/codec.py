@@ -22,6 +22,7 @@ from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.records.deduplication import event_digest
 from fugu.dataflows.records.exact_numbers import rounded
 from fugu.dataflows.records.json_fields import FieldTimestamp, Record, Refused, required
+from fugu.dataflows.records.times_ahead import without_times_ahead
 from fugu.operators import compiled
 from fugu.operators.mechanism import Releases
 
@@ -85,7 +86,8 @@ class _Read:
 class Codec:
     """Read the records of one pipeline: values, times and, where duplicates go, event ids.
 
-    Fields in `exact` may hold no number that reading would round.
+    Fields in `exact` may hold no number that reading would round. A time may be `max_ahead`
+    milliseconds after that of its record in Kafka.
     """
 
     domain: Values
@@ -93,9 +95,16 @@ class Codec:
     timestamp: FieldTimestamp | None = None
     event: str | None = None
     exact: tuple[str, ...] = ()
+    max_ahead: int | None = None
 
     def decode(self, batch: Batch) -> Decoded:
         """Split a batch into accepted columns and dead letters."""
+        decoded = self._decode(batch)
+        if self.timestamp is None or self.max_ahead is None:
+            return decoded
+        return without_times_ahead(batch, decoded, self.max_ahead, self.timestamp.field)
+
+    def _decode(self, batch: Batch) -> Decoded:
         columns, count = isinstance(batch.values, OptionalByteColumn), len(batch.offsets)
         if columns and count >= WORTH_SCANNING and self.scanner is not None:
             from fugu.dataflows.records.column_decoding import decode_columns

@@ -16,7 +16,7 @@ from tests.kafka.broker import Broker
 from tests.kafka.pages import Pages
 from tests.kafka.pipelines import MEMORYLESS, Document, RunningPipeline, running, write_pipeline
 from tests.kafka.ports import free_ports
-from tests.kafka.records import Placed, Record, produce
+from tests.kafka.records import NOW, Placed, Record, produce, read_topic
 from tests.kafka.topics import TopicFactory
 from tests.kafka.transactions import transactional_producer
 
@@ -113,10 +113,10 @@ def aggregate(document: Document, topics: TopicFactory) -> Document:
     return document
 
 
-def beat(partition: int, at: int) -> Placed:
-    """A heartbeat of a partition."""
+def beat(partition: int, at: int, *, written: int = NOW) -> Placed:
+    """A heartbeat of a partition, that Kafka has with the time of `written`."""
     value = orjson.dumps({"zone": GROUPS[0], "at": at})
-    return Placed(partition, Record(b"clock-%d" % partition, value))
+    return Placed(partition, Record(b"clock-%d" % partition, value, timestamp=written))
 
 
 def now() -> int:
@@ -161,9 +161,29 @@ def test_values_that_wait_for_their_tick_to_close(
 
 def test_stream_time_a_year_ahead(bootstrap: str, aggregate: Document, tmp_path: Path) -> None:
     with watched(bootstrap, aggregate, tmp_path) as one:
+        assert f"topic {one.source} takes records with any timestamp" in one.process.stderr
         year = now() + 365 * 86_400 * SECOND
-        one.send(*[beat(partition, year) for partition in range(PARTITIONS)])
+        one.send(*[beat(partition, year, written=year) for partition in range(PARTITIONS)])
         one.noticed("time_ahead", "stream time is 365 days ahead of this machine's", still=False)
+
+
+def test_a_clock_a_year_ahead_of_that_of_kafka_moves_no_time(
+    bootstrap: str, aggregate: Document, tmp_path: Path
+) -> None:
+    with watched(bootstrap, aggregate, tmp_path) as one:
+        begin = now() // SECOND * SECOND
+        parts = range(PARTITIONS)
+        one.send(*[beat(partition, begin + 365 * 86_400 * SECOND) for partition in parts])
+        one.send(
+            *[beat(partition, begin + SECOND * tick) for tick in range(4) for partition in parts]
+        )
+        one.noticed("clock_ahead", "partition 0: 1 records since the start had times", still=False)
+        figures = str(one.document["sink"]["topic"])
+        one.process.wait_until(lambda: read_topic(bootstrap, figures)[0])
+        dead = read_topic(bootstrap, str(one.document["sink"]["dead_letters"]))
+        assert [b"too_far_ahead" in (record.value or b"") for record in dead[0] + dead[1]] == [
+            True
+        ] * PARTITIONS
 
 
 def test_times_in_seconds_where_milliseconds_are_read(

@@ -20,10 +20,16 @@ class StreamTimeSection(Section):
         None
     )
     """Keys of nobody, which are written to every partition."""
+    max_ahead: (
+        Annotated[timedelta, BeforeValidator(whole_milliseconds("1s", "36500d")), AS_JSON] | None
+    ) = None
+    """Say how far the time in a field may be ahead of that of its record in Kafka: a day, if
+    nothing is written."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if (self.distinct_keys is None) == (self.heartbeats is None):
+        movers = [one for one in (self.distinct_keys, self.heartbeats) if one is not None]
+        if len(movers) > 1 or (not movers and self.max_ahead is None):
             raise ValueError("write either distinct_keys: NUMBER or heartbeats: [KEY, ...]")
         return self
 
@@ -31,7 +37,8 @@ class StreamTimeSection(Section):
     def as_declared(self) -> StreamTime:
         """Return the same for ticks."""
         beats = frozenset(key.encode() for key in self.heartbeats or ())
-        return StreamTime(self.distinct_keys or DISTINCT_KEYS, beats)
+        ahead = None if self.max_ahead is None else self.max_ahead // MILLISECOND
+        return StreamTime(self.distinct_keys or DISTINCT_KEYS, beats, ahead)
 
 
 class Lateness(Section):

@@ -114,7 +114,7 @@ def require_times(pipeline: Pipeline, key: str) -> None:
 
 
 def _decoded(lines: list[bytes], key_field: str, codec: Codec) -> Decoded:
-    """Read lines as records of partition 0; blank ones are none."""
+    """Read lines as records of partition 0, which have no time in Kafka; blank ones are none."""
     numbers: list[int] = []
     keys: list[bytes | None] = []
     values: list[bytes | None] = []
@@ -130,6 +130,7 @@ def _decoded(lines: list[bytes], key_field: str, codec: Codec) -> Decoded:
         keys.append(key)
         values.append(line)
     count = len(numbers)
+    codec = replace(codec, max_ahead=None)
     decoded = codec.decode(Batch(0, numbers, [0] * count, keys, values, [[]] * count))
     decoded.dead.extend(dead)
     return decoded

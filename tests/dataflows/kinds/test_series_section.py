@@ -183,13 +183,29 @@ def test_it_is_warned_of_single_clocks_that_move_time_for_all(
 
 @pytest.mark.parametrize(
     "stream_time",
-    [{}, {"distinct_keys": 0}, {"distinct_keys": 2, "heartbeats": ["b"]}, {"heartbeats": []}],
+    [
+        {},
+        {"distinct_keys": 0},
+        {"distinct_keys": 2, "heartbeats": ["b"]},
+        {"heartbeats": []},
+        {"max_ahead": "10ms"},
+    ],
 )
 def test_who_moves_stream_time_is_said_in_one_way(
     stream_time: dict[str, Any], tmp_path: Path
 ) -> None:
     with pytest.raises(ConfigurationError, match="stream_time"):
         pipeline_file(tmp_path, {"operator": operator({"stream_time": stream_time})})
+
+
+def test_only_the_time_in_a_field_is_compared_with_that_in_kafka(tmp_path: Path) -> None:
+    section = {"operator": operator({"stream_time": {"max_ahead": "1h"}})}
+    timed = pipeline_file(tmp_path, section)
+    assert configure(timed).codec.max_ahead == 3_600_000
+    assert reading_digest(timed.pipeline) == reading_digest(pipeline_file(tmp_path, {}).pipeline)
+    source = {"source": PIPELINE["source"] | {"timestamp": "kafka"}}
+    with pytest.raises(ConfigurationError, match=r"max_ahead: compares .* message\.timestamp\.after"):
+        pipeline_file(tmp_path, section | source)
 
 
 def test_it_adds_to_the_budget_of_its_source(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from fugu.dataflows.base.standing import Standing, TimesRead, Told
 from fugu.dataflows.base.stream_time import PEOPLE, StreamTime
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.monitoring.budgets import Budgets
+from fugu.dataflows.monitoring.clocks_ahead import ClocksAhead
 from fugu.dataflows.monitoring.figures import FiguresWait
 from fugu.dataflows.monitoring.notices import Kind, Notice, Sentinel
 from fugu.dataflows.monitoring.refused_share import RefusedShare
@@ -107,6 +108,22 @@ def test_who_moved_stream_time_ahead_is_said(moved_by: StreamTime, said: str) ->
     notice = noticed(sentinel, 0.0)
     assert notice is not None
     assert said in notice.text
+
+
+def test_records_far_ahead_of_kafka_are_said_for_five_minutes() -> None:
+    standing = Standing()
+    sentinel = ClocksAhead("raw", standing, "at", StreamTime(max_ahead=3_600_000))
+    assert noticed(sentinel, 0.0) is None
+    standing.ahead_of_kafka[3] = 2
+    notice = noticed(sentinel, 1.0)
+    assert notice is not None
+    assert (notice.partition, notice.still) == (3, False)
+    assert "2 records since the start had times more than 3,600 s after those in" in notice.text
+    assert "too_far_ahead that name at" in notice.text
+    assert noticed(sentinel, 300.0) is not None
+    assert noticed(sentinel, 301.0) is None
+    standing.ahead_of_kafka[3] = 3
+    assert noticed(sentinel, 302.0) is not None
 
 
 def test_stream_time_that_does_not_begin() -> None:
