@@ -78,6 +78,7 @@ class Pipeline(Section):
         operator, source, dedupe = self.operator, self.source, self.source.dedupe
         if operator.no_budget is not None and self.budget is not None:
             raise ValueError(f"budget: {operator.no_budget.format(kind=operator.kind)}")
+        operator.check_life(limited=self.budget is not None and self.budget.window is None)
         if source.budget is not None and not operator.source_budget:
             raise ValueError(
                 "source.budget: counts epsilon and delta of streams or windows of time, without a "

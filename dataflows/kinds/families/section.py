@@ -133,6 +133,13 @@ class OperatorSection(Section, ABC):
         """Raise `ValueError` if a field is released that says where a record comes from."""
         return
 
+    def check_life(self, *, limited: bool) -> None:
+        """Raise `ValueError` if streams may lose more and more, and the section must accept it.
+
+        `limited`: a budget limits what a stream spends over its whole life.
+        """
+        return
+
     def refuse_large_sums(self, people: int) -> None:
         """Raise `ValueError` if so many people may add up to more than is counted."""
         return

@@ -21,6 +21,7 @@ _BY_KIND = {
     "grr": _RESPONSES,
     "oue": _RESPONSES,
     "lrm": _RESPONSES,
+    "pim": "privacy/test_location_sets",
     "pba_ldp": _REPORTS,
     "budget_distribution_ldp": _REPORTS,
     "budget_absorption_ldp": _REPORTS,

@@ -14,9 +14,12 @@ from fugu.operators.responses.generalized_randomized_response import Generalized
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.hamming_kernel import HammingKernel
+from fugu.operators.sip.location_sets import LocationSets
 from fugu.operators.sip.markov_model import ordered_sum
+from fugu.operators.sip.planar_isotropic_response import PlanarIsotropicResponse
 from fugu.operators.sip.release_law import ReleaseLaw
 from tests.privacy import test_local_laws as local_laws
+from tests.privacy import test_location_sets as location_sets
 from tests.privacy.faults.planted import InAudit, InTest, Planted, Replacing
 
 FAMILY = "records"
@@ -89,6 +92,23 @@ class DecidesOnTheTruth(AdaptiveRelease):
         return super().step(state, inputs, TruthfulDecision(draws))
 
 
+class SetOfTheTruePath(PlanarIsotropicResponse):
+    """Take the delta-location set from the true cell before, as a support given raw values does."""
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        after, releases = super().step(state, inputs, draws)
+        points = np.eye(self.model.symbols)[:, inputs.values]
+        return {**after, "belief": self.model.skip(points).T}, releases
+
+
+class CellsOutsideAsThemselves(PlanarIsotropicResponse):
+    """Release a true cell outside the delta-location set as it is, without a surrogate."""
+
+    def _answered(self, sets: LocationSets, cells: Integers, words: Words) -> Integers:
+        outside = ~sets.members[cells, np.arange(len(cells))]
+        return np.where(outside, cells, super()._answered(sets, cells, words))
+
+
 class FiftyThreeBits(GeneralizedRandomizedResponse):
     """Compare the leading 53 bits of a word, which are those of a double."""
 
@@ -112,6 +132,11 @@ COUNTED = Replacing(
 )
 ADAPTIVE_AUDIT = Replacing(adaptive_crr, "AdaptiveRelease", InAudit("adaptive_crr"))
 AUDIT = Replacing(CrrOperator, "mechanism_class", InAudit("crr"))
+SETS = InTest(
+    location_sets.test_what_can_be_released_says_nothing_about_cells_or_earlier_cells,
+    lambda planted: (planted,),
+)
+PIM = PlanarIsotropicResponse
 PLANTED = (
     Planted("law of 53 bits", GeneralizedRandomizedResponse, FiftyThreeBits, COUNTED),
     Planted(
@@ -121,6 +146,8 @@ PLANTED = (
         ADAPTIVE_AUDIT,
         false_alarm=1e-3,
     ),
+    Planted("filter that sees raw values", PIM, SetOfTheTruePath, SETS),
+    Planted("cell outside its set", PIM, CellsOutsideAsThemselves, SETS),
     Planted("belief not updated", CRR, BeliefNotUpdated, AUDIT, false_alarm=1e-3),
     Planted("first release free of charge", CRR, FirstStepFree, AUDIT, false_alarm=1e-3),
     Planted("law of another symbol", CRR, WrongIndexOffTheDiagonal, AUDIT, false_alarm=1e-3),

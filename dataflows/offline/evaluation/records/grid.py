@@ -19,7 +19,7 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 _SPENDING = {"epsilon", "epsilon_per_batch", "window", "decision_epsilon"}
 """Names what sections say about their spending."""
-_ORDERED = {"crr": "ordered", "batched_crr": "ordered", "adaptive_crr": "steps"}
+_ORDERED = {"crr": "ordered", "batched_crr": "ordered", "pim": "ordered", "adaptive_crr": "steps"}
 """Names the distance between places in the alphabet, as kinds call it."""
 
 
@@ -116,7 +116,7 @@ def _at(operator: Operator, kind: str, epsilon: float) -> Operator:
     if own and epsilon == operator.nats_per_record:
         return operator
     taken = operator.model_fields_set if own else {*_required(section), *section.reads}
-    accepted = {"accept_unsound": True, "when_short": "accept"}
+    accepted = {"accept_unsound": True, "when_short": "accept", "accept_growing_loss": True}
     return section.model_validate(
         {
             **operator.model_dump(include=set(taken)),

@@ -17,6 +17,7 @@ from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.operators.budget import Budgeted
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.distances import HAMMING, Distance, Ordered, Points
+from fugu.operators.sip.planar_isotropic_response import PlanarIsotropicResponse
 from tests.dataflows.offline.evaluation.live import OPERATORS
 from tests.dataflows.offline.evaluation.samples import POWER, pipeline
 from tests.dataflows.pipeline.pipeline_files import PIPELINE, with_change
@@ -46,6 +47,14 @@ def test_by_default_rivals_read_the_same_values(tmp_path: Path) -> None:
     ]
     without_model = default_rivals(pipeline(tmp_path, OPERATORS["cold_start_crr"]), [1.0])
     assert [rival.kind for rival in without_model] == ["grr", "oue", "lrm"]
+
+
+def test_pim_is_a_rival_where_there_is_a_nearest_symbol(tmp_path: Path) -> None:
+    placed = with_change("  model: model.json", "  model: model.json\n  distance: ordered")
+    rivals = default_rivals(pipeline(tmp_path, placed), [1.0])
+    [pim] = [rival.mechanism for rival in rivals if rival.kind == "pim"]
+    assert isinstance(pim, PlanarIsotropicResponse)
+    assert (pim.epsilon, pim.distance) == (1.0, Ordered())
 
 
 def test_rivals_are_left_out_where_they_cannot_take_an_epsilon(tmp_path: Path) -> None:
