@@ -42,7 +42,8 @@ class Ticks:
 
     A record more than `max_jump` ticks ahead of those that are open is refused. Where
     a tick has `several` records of a stream, one counts, or all as a list, or the first, and the
-    others are refused. A stream that released nothing in `idle` ticks in a row ends its epoch.
+    others are refused. A stream that released nothing in `idle` ticks in a row ends its epoch; one
+    that has a `life` ends it after so many ticks.
 
     >>> minutes = Ticks(width=60_000, grace=5_000, max_jump=100, idle=40)
     >>> minutes.of(119_999), minutes.closed(124_999), minutes.closed(125_000), minutes.open
@@ -55,6 +56,7 @@ class Ticks:
     idle: int = 0
     several: Several = "last"
     time: StreamTime = PEOPLE
+    life: int | None = None
 
     def of(self, timestamp: int) -> int:
         """Return the tick that a time belongs to."""

@@ -103,7 +103,8 @@ def _rows(
     for name, entry in entries.items():
         key = f"{above}{name}"
         default = "required" if name in required else _default(entry)
-        yield f"`{key}`", entry.get("description", ""), _written(entry, definitions), default
+        does = " ".join(entry.get("description", "").split())
+        yield f"`{key}`", does, _written(entry, definitions), default
         for section in _below(entry, definitions):
             needed = section.get("required", [])
             yield from _rows(section["properties"], needed, definitions, f"{key}.")

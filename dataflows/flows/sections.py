@@ -7,12 +7,14 @@ from fugu.dataflows.pipeline.mechanisms import deduplication_of
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.displaced import PayloadsPerTick
 from fugu.dataflows.stages.per_record import PerRecord
+from fugu.dataflows.stages.reports import ReportsPerTick
 from fugu.dataflows.stages.series import SeriesPerTick
 from fugu.dataflows.stages.stage import StreamStage
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.randomness import DrawScope
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.temporal.temporal_perturbation import End, TemporalPerturbation
+from fugu.operators.wevent_local.window_reports import WindowReports
 
 
 def aggregate_of(pipeline: Pipeline) -> AggregateOperator | None:
@@ -61,5 +63,7 @@ def stage_of(
         return PerRecord(mechanism, scope, source, admission, deduplication_of(pipeline))
     if isinstance(mechanism, LocalRealTimeRelease):
         return SeriesPerTick(mechanism, scope, source, admission, ticks)
+    if isinstance(mechanism, WindowReports):
+        return ReportsPerTick(mechanism, scope, source, admission, ticks)
     assert isinstance(mechanism, TemporalPerturbation)
     return PayloadsPerTick(mechanism, scope, source, admission, ticks)

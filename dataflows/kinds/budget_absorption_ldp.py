@@ -5,7 +5,7 @@ from fugu.operators.wevent_local.budget_absorption_ldp import LocalBudgetAbsorpt
 
 
 class BudgetAbsorptionLdpOperator(ComparingReportsOperator):
-    """Report sets anew where the last one has become wrong, with what silent records left."""
+    """Report sets anew where the last one has become wrong, with what silent ones left."""
 
     order = 112
     mechanism_class = LocalBudgetAbsorption

@@ -13,7 +13,7 @@ class PbaLdpOperator(ComparingReportsOperator):
 
     kind: Literal["pba_ldp"]
     flags: FlagsSection = False
-    """Say which records are flagged as correlated; a flagged report may take two shares."""
+    """Say which records, or ticks, are flagged as correlated; a flagged one may take two shares."""
 
     @property
     def more(self) -> dict[str, object]:

@@ -12,28 +12,18 @@ from fugu.dataflows.kinds.families.series_budget import (
     PREDICTED_BARS,
     SeriesBudget,
 )
-from fugu.dataflows.kinds.families.ticks import EventTimeTicks
+from fugu.dataflows.kinds.families.ticks import OneInATick
 from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.series import Series
 from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 
-_COUNTS = {
-    "last": "the last one of a stream in a tick, by offset",
-    "first": "the first one of a stream in a tick, by offset",
-    "error": "the first one of a stream in a tick, by offset; others become dead letters",
-}
 
-
-class SeriesTicks(EventTimeTicks):
+class SeriesTicks(OneInATick):
     """Declare ticks of event time; a record more than `max_jump` of them ahead is refused, and a
     stream without a record in `idle` of them in a row pauses."""
 
-    max_jump: int = Field(default=100, ge=1)
-    """Say how many ticks a record may be ahead of those that are open."""
-    several: Literal["last", "first", "error"] = "last"
-    """Say which of several records of a key in a tick counts."""
     idle: int = Field(default=100, ge=1)
     """After how many ticks without a record a stream pauses."""
 
@@ -81,7 +71,7 @@ class LocalRealTimeOperator(SeriesBudget, NumberOperator):
             "ticks": ticks.in_words,
             "stream time": ticks.time.in_words,
             "too far ahead": ticks.silence_in_words,
-            "of several records counts": _COUNTS[self.ticks.several],
+            "of several records counts": self.ticks.counting_in_words,
             "a stream pauses": f"after {self.ticks.idle:,} ticks in a row without a record, until "
             "the next one; its budget stays what it is",
             **self.budget_in_words(),

@@ -5,7 +5,7 @@ from fugu.operators.wevent_local.sample_ldp import LocalSample
 
 
 class SampleLdpOperator(WindowReportsOperator):
-    """Report a set for one record of each window, with all of its budget, and repeat it."""
+    """Report a set once in each window, with all of its budget, and repeat it."""
 
     order = 114
     mechanism_class = LocalSample

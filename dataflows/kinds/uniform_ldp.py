@@ -5,7 +5,7 @@ from fugu.operators.wevent_local.uniform_ldp import LocalUniform
 
 
 class UniformLdpOperator(WindowReportsOperator):
-    """Report a set for every record, with an equal share of the budget of a window."""
+    """Report a set every time, with an equal share of the budget of a window."""
 
     order = 113
     mechanism_class = LocalUniform

@@ -23,6 +23,8 @@ class SymbolReports(SymbolSets):
 
     def write(self, releases: Releases) -> Sequence[bytes]:
         """Write one JSON object per release."""
+        if not len(releases.values):
+            return []
         distinct, which = np.unique(releases.annotations["epsilon"], return_inverse=True)
         told = [b'],"epsilon":%.9g' % nats for nats in distinct.tolist()]
         after = [one + end for end in ENDS for one in told]

@@ -36,6 +36,9 @@ class PayloadsPerTick(PerTick):
     mechanism: TemporalPerturbation
     nothing: ClassVar[object] = None
 
+    def start(self, rows: int) -> State:
+        return tick_columns(self.mechanism, self.ticks)(rows)
+
     def finish(self, partition: int, table: RowTable, end: End) -> Sanitized:
         """Close what is open, let out what is pending, and end every epoch.
 
@@ -107,4 +110,4 @@ class PayloadsPerTick(PerTick):
 
 def tick_columns(mechanism: Mechanism, ticks: Ticks) -> Callable[[int], State]:
     """Return what makes the columns of fresh rows, which hold payloads of open ticks."""
-    return per_tick.tick_columns(mechanism, ticks, PayloadsPerTick.nothing)
+    return per_tick.quiet_columns(mechanism, ticks, PayloadsPerTick.nothing)

@@ -39,9 +39,9 @@ class PerTick(Arrivals[TickReleases, Sanitized], StreamStage):
     nothing: ClassVar[object]
     """Stands in `values` where a row has said nothing."""
 
+    @abstractmethod
     def start(self, rows: int) -> State:
         """Return the columns of fresh rows."""
-        return tick_columns(self.mechanism, self.ticks, self.nothing)(rows)
 
     def holds(self, table: RowTable) -> bool:
         """Return whether values wait for later records to close their ticks."""
@@ -142,8 +142,8 @@ class PerTick(Arrivals[TickReleases, Sanitized], StreamStage):
 def tick_columns(mechanism: Mechanism, ticks: Ticks, nothing: object) -> Callable[[int], State]:
     """Return what makes the columns of fresh rows.
 
-    They are the mechanism's, what a row has said in open ticks (`nothing`), whether the stream goes
-    on without a record, and for how many ticks it has been quiet.
+    They are the mechanism's, what a row has said in open ticks (`nothing`), and whether the stream
+    goes on without a record.
     """
 
     def start(rows: int) -> State:
@@ -153,7 +153,16 @@ def tick_columns(mechanism: Mechanism, ticks: Ticks, nothing: object) -> Callabl
             "present": np.zeros((rows, ticks.open + 1), dtype=bool),
             "ahead": np.full(rows, NO_TICK),
             "running": np.zeros(rows, dtype=bool),
-            "quiet": np.zeros(rows, dtype=np.int64),
         }
+
+    return start
+
+
+def quiet_columns(mechanism: Mechanism, ticks: Ticks, nothing: object) -> Callable[[int], State]:
+    """Return the same, with the number of ticks for which a stream has been quiet."""
+    columns = tick_columns(mechanism, ticks, nothing)
+
+    def start(rows: int) -> State:
+        return {**columns(rows), "quiet": np.zeros(rows, dtype=np.int64)}
 
     return start

@@ -33,6 +33,9 @@ class SeriesPerTick(PerTick):
     said: ClassVar[tuple[str, ...]] = SAID
     nothing: ClassVar[object] = 0
 
+    def start(self, rows: int) -> State:
+        return series_columns(self.mechanism, self.ticks)(rows)
+
     def finish(self, partition: int, table: RowTable, end: End) -> Sanitized:
         """Release nothing: a tick that is open may still get numbers."""
         return self._made(partition, [], DeadLetters())
@@ -58,4 +61,4 @@ class SeriesPerTick(PerTick):
 
 def series_columns(mechanism: Mechanism, ticks: Ticks) -> Callable[[int], State]:
     """Return what makes the columns of fresh rows, which hold numbers of open ticks."""
-    return per_tick.tick_columns(mechanism, ticks, SeriesPerTick.nothing)
+    return per_tick.quiet_columns(mechanism, ticks, SeriesPerTick.nothing)

@@ -8,6 +8,7 @@ from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.records.deduplication import Deduplication
 from fugu.dataflows.stages.displaced import tick_columns
 from fugu.dataflows.stages.per_record import row_columns
+from fugu.dataflows.stages.reports import report_columns
 from fugu.dataflows.stages.series import series_columns
 from fugu.dataflows.stages.summing import cells
 from fugu.operators.mechanism import Mechanism, State
@@ -19,6 +20,7 @@ class StageKind(Enum):
     PER_RECORD = "per record"
     DISPLACED = "displaced in time, per tick, or per record where every record is one"
     SERIES = "one number per tick"
+    REPORTS = "one report per tick, or per record where every record is one"
     AGGREGATE = "figures over all users, per tick"
 
     def columns(
@@ -32,5 +34,7 @@ class StageKind(Enum):
                 return partial(cells, ticks)
             case StageKind.SERIES:
                 return series_columns(mechanism, ticks)
+            case StageKind.REPORTS:
+                return report_columns(mechanism, ticks)
             case _:
                 return tick_columns(mechanism, ticks)

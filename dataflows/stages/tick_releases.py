@@ -11,7 +11,7 @@ from fugu.operators.byte_column import ByteColumn
 from fugu.operators.column import selected
 from fugu.operators.columns import taken
 from fugu.operators.integer_column import IntegerColumn, column_of
-from fugu.operators.mechanism import Array, Kind, Releases
+from fugu.operators.mechanism import Array, Integers, Kind, Releases
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,11 @@ class TickReleases:
             self.keys.taken(index),
             selected(self.ticks, index),
             selected(self.timestamps, index),
-            Releases(releases.values[index], taken(releases.annotations, index)),
+            Releases(
+                releases.values[index],
+                taken(releases.annotations, index),
+                releases.kinds[index],
+            ),
         )
 
 
@@ -64,10 +68,16 @@ def sanitized_ticks(
         _chained([part.ticks for part in parts]),
         _chained([part.timestamps for part in parts]),
         keys,
-        Releases(_joined([part.releases.values for part in parts], object), notes),
+        Releases(_joined([part.releases.values for part in parts], object), notes, _kinds(parts)),
         dead.in_order(),
         epochs=IntegerColumn(notes.get("epoch", np.zeros(len(keys), dtype=np.int64))),
     )
+
+
+def _kinds(parts: Sequence[TickReleases]) -> Integers | None:
+    """Return what each release is, if all parts say so."""
+    kinds = [part.releases.kinds for part in parts if part.releases.kinds is not None]
+    return np.concatenate(kinds) if parts and len(kinds) == len(parts) else None
 
 
 def _chained(parts: Sequence[Sequence[int]]) -> IntegerColumn:

@@ -1,17 +1,23 @@
 """The guarantee of reports under a budget of windows: PBA specification, sections 1 and 3."""
 
+from dataclasses import replace
+
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.points import (
     ARRIVALS,
     BEYOND_A_WINDOW,
+    CORRELATION,
     KEYED_HASH,
     RAW_VALUES_SEEN,
     REFUSED,
     SAME_PEOPLE,
     SECRET,
     STREAMS_INDEPENDENT,
+    TIMES_OF_RECORDS,
+    WHOLE_RECORDS,
     Point,
 )
+from fugu.operators.wevent_local.report_ticks import ReportTicks
 
 _RECORDS_INDEPENDENT = Point(
     "records-independent",
@@ -36,28 +42,54 @@ _PROOF = Point(
 )
 
 
-def reports_guarantee(epsilon: float, window: int) -> Guarantee:
-    """Return w-event local privacy of `epsilon` nats for any `window` records in a row."""
+_TICKS_INDEPENDENT = Point(
+    "stream-ticks-independent",
+    "an adversary with no knowledge of how the ticks of a stream depend on each other, but any "
+    "other prior",
+)
+_EVERY_TICK = Point(
+    "window-of-ticks",
+    "decisions and reports of any window are charged at most epsilon together; a stream releases "
+    "something at every tick, whether it has a symbol or not, and whether that is new is counted",
+)
+_BEGINNING = Point(
+    "beginning",
+    "when a stream begins, and when it goes on after its declared life: that it has a record in "
+    "that tick is public, and that it had none in the ticks before",
+)
+
+
+def reports_guarantee(epsilon: float, window: int, ticks: ReportTicks | None) -> Guarantee:
+    """Return w-event local privacy of `epsilon` nats for any `window` records, or ticks, in a row.
+
+    In ticks it covers absence, too. Whole records may be added or removed if they do not move
+    stream time.
+    """
+    independent, counted = _RECORDS_INDEPENDENT, _COUNTED
+    neighbours = Neighbours("stream", "symbol", "replaced")
+    own: tuple[Point, ...] = (ARRIVALS, _CORRELATED_RECORDS)
+    if ticks is not None:
+        independent, counted = _TICKS_INDEPENDENT, _EVERY_TICK
+        neighbours, own = Neighbours("stream", "symbol", "replaced-or-none"), (_BEGINNING,)
+        if ticks.moved_by_streams:
+            own = (*own, WHOLE_RECORDS, TIMES_OF_RECORDS)
+        else:
+            neighbours = replace(neighbours, kept=("timestamp",))
+        own = (*own, CORRELATION)
     return Guarantee(
         notion="w-event-ldp",
         epsilon=epsilon,
         delta=0.0,
         per="window",
         window=window,
+        tick_milliseconds=None if ticks is None else ticks.milliseconds,
         tick_by_tick=True,
-        neighbours=Neighbours("stream", "symbol", "replaced"),
-        adversary=_RECORDS_INDEPENDENT,
-        accounting=(_COUNTED,),
+        neighbours=neighbours,
+        adversary=independent,
+        accounting=(counted,),
         trust=RAW_VALUES_SEEN,
         assumptions=(STREAMS_INDEPENDENT, KEYED_HASH),
-        not_covered=(
-            ARRIVALS,
-            _CORRELATED_RECORDS,
-            BEYOND_A_WINDOW,
-            REFUSED,
-            SAME_PEOPLE,
-            SECRET,
-        ),
+        not_covered=(*own, BEYOND_A_WINDOW, REFUSED, SAME_PEOPLE, SECRET),
         proof=_PROOF,
         finite_precision_delta=0.0,
     )

@@ -44,15 +44,18 @@ class UnaryReports:
         return self.odds(units).unlikely
 
     def report(self, symbols: Integers, units: Integers, words: Words) -> Booleans:
-        """Return the bits of one report per row, from words `(rows, symbols)`."""
+        """Return the bits of one report per row, from words `(rows, symbols)`.
+
+        A symbol beyond the last one has no bit that is true.
+        """
         kept = words < self._kept_words(units)[:, None]
         truth = symbols[:, None] == np.arange(self.symbols)
         return np.asarray(truth == kept)
 
-    def chances(self, units: int, reports: Booleans) -> Floats:
-        """Return P(report given symbol), `(symbols, reports)`."""
+    def chances(self, units: int, reports: Booleans, inputs: int) -> Floats:
+        """Return P(report given input), `(inputs, reports)`; the last input may be no symbol."""
         odds = self.odds(units)
-        right = reports[None] == np.eye(self.symbols, dtype=bool)[:, None]
+        right = reports[None] == np.eye(inputs, self.symbols, dtype=bool)[:, None]
         return np.asarray(np.where(right, odds.likely, odds.unlikely).prod(axis=2))
 
     def _kept_words(self, units: Integers) -> Words:

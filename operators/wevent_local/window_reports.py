@@ -2,7 +2,7 @@
 
 from abc import ABC
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Literal, get_args
 
@@ -35,6 +35,7 @@ from fugu.operators.wevent_local.dissimilarity import (
     ResponseDissimilarity,
 )
 from fugu.operators.wevent_local.guarantees import reports_guarantee
+from fugu.operators.wevent_local.report_ticks import ReportTicks
 from fugu.operators.wevent_local.unary_reports import UnaryReports
 
 Measure = Literal["response", "laplace"]
@@ -67,19 +68,25 @@ class WindowReports(RepeatingMechanism, ABC):
     Whether a position has a report is public, and counted. Words are compared with integers, so
     the claim is exact, and no delta is added.
 
-    Parameters: `symbols`, n >= 2; `window` in positions, >= 1; `epsilon` in nats, above 0 and at
-    most 50; `dissimilarity`, how a rule that decides compares: `response` or `laplace`.
+    With `ticks`, positions are ticks of event time, and a stream may be absent from any of them:
+    that is one more value, n. An absent stream decides as if the report held the truth, and no bit
+    of its report is true. It differs from every symbol in one bit where symbols differ in two, so
+    the same claim covers streams that differ in absence, too.
 
-    Input: symbol indices `(rows,)`, 0..n-1. Release: bits `(rows, n)` of kind FRESH or REPEATED,
-    annotated with `epsilon`, the nats of the report in force, from which its chance of a flipped
-    bit follows (`UnaryReports`).
+    Parameters: `symbols`, n >= 2; `window` in positions, >= 1; `epsilon` in nats, above 0 and at
+    most 50; `dissimilarity`, how a rule that decides compares: `response` or `laplace`; `ticks`,
+    None where positions are records.
+
+    Input: symbol indices `(rows,)`, 0..n-1, with `ticks` also n. Release: bits `(rows, n)` of kind
+    FRESH or REPEATED, annotated with `epsilon`, the nats of the report in force, from which its
+    chance of a flipped bit follows (`UnaryReports`).
 
     State: that of the rule and of flags; `report (rows, n)`, `budget (rows,)` in units of 2^-40
     nat, 0 before the first report, `since (rows,)`, how many positions ago it was made, and
     `history (rows,)`, a digest of what was published. No private value is in the state. In audits
     release y is the report whose bits are those of y if it is fresh, and y + 2^n if repeated.
 
-    Raises `ValueError` for a parameter out of bounds and, in `step`, for a symbol outside 0..n-1.
+    Raises `ValueError` for a parameter out of bounds and, in `step`, for another input.
 
     Source: PBA specification, sections 1 and 3.
     """
@@ -88,6 +95,7 @@ class WindowReports(RepeatingMechanism, ABC):
     window: int
     epsilon: float
     dissimilarity: Measure = "response"
+    ticks: ReportTicks | None = field(default=None, kw_only=True)
 
     rule_class: ClassVar[type[Rule]]
     implementation: ClassVar[int] = 1
@@ -113,6 +121,11 @@ class WindowReports(RepeatingMechanism, ABC):
         return self.rule_class(self.window, units_of(self.epsilon), SMALLEST_REPORT)
 
     @property
+    def inputs(self) -> int:
+        """Return how many values a position may have: the symbols, and absence if it is one."""
+        return self.symbols + (self.ticks is not None)
+
+    @property
     def _flags(self) -> Flags:
         return NEVER
 
@@ -136,14 +149,14 @@ class WindowReports(RepeatingMechanism, ABC):
         }
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        symbols = checked_symbols(inputs, self.symbols)
+        symbols = checked_symbols(inputs, self.inputs)
         rows = len(symbols)
         offer = self._offer(state)
         published = offer.publication > 0
         asked = np.flatnonzero(self._asks(state) & published)
         if len(asked):
             some = taken(state, asked)
-            holds = some["report"][np.arange(len(asked)), symbols[asked]]
+            holds = self._holds(some["report"], symbols[asked])
             answers = bound_to(self._answers, holds.astype(np.int64), some["history"])
             words = draws_of(draws, asked, rows).words("decision", answers)[:, 0, 0]
             ones, offered = some["report"].sum(axis=1), offer.publication[asked]
@@ -162,7 +175,7 @@ class WindowReports(RepeatingMechanism, ABC):
     @property
     def outcomes(self) -> tuple[int, int]:
         few = self.symbols <= MOST_ENUMERATED
-        return (self.symbols, 2 * 2**self.symbols) if few else (0, 0)
+        return (self.inputs, 2 * 2**self.symbols) if few else (0, 0)
 
     def outcome_of(self, releases: Releases) -> Integers:
         assert releases.kinds is not None
@@ -177,19 +190,21 @@ class WindowReports(RepeatingMechanism, ABC):
     def release_law(self, state: State) -> Floats:
         offer, asks = self._offer(state), self._asks(state)
         count = 2**self.symbols
-        law = np.zeros((len(asks), self.symbols, 2 * count))
+        law = np.zeros((len(asks), self.inputs, 2 * count))
         every = self._bits(np.arange(count))
         numbers = self._numbers(state["report"])
         for row, units in enumerate(offer.publication.tolist()):
-            wish = np.full(self.symbols, float(units > 0))
+            wish = np.full(self.inputs, float(units > 0))
             if units and asks[row]:
                 report = state["report"][row]
-                ones = int(report.sum())
+                ones, values = int(report.sum()), np.arange(self.inputs)
+                held = self._holds(np.tile(report, (self.inputs, 1)), values).tolist()
                 wish = np.array(
-                    [self._decision.wish_words(bool(b), ones, units) / 2.0**64 for b in report]
+                    [self._decision.wish_words(holds, ones, units) / 2.0**64 for holds in held]
                 )
             if units:
-                law[row, :, :count] = wish[:, None] * self.reports.chances(units, every)
+                chances = self.reports.chances(units, every, self.inputs)
+                law[row, :, :count] = wish[:, None] * chances
             law[row, :, count + numbers[row]] = 1.0 - wish
         return law
 
@@ -203,7 +218,7 @@ class WindowReports(RepeatingMechanism, ABC):
         return self._after(state, self._offer(state), published, report)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        return (reports_guarantee(in_nats(self.rule.most), self.window),)
+        return (reports_guarantee(in_nats(self.rule.most), self.window, self.ticks),)
 
     def audit(self) -> Mapping[str, object]:
         """Return budgets of decisions and reports, and how exactly counts can be estimated."""
@@ -228,6 +243,7 @@ class WindowReports(RepeatingMechanism, ABC):
             units_of(self.epsilon),
             self.dissimilarity,
             self._flags.identity(),
+            *(() if self.ticks is None else ("ticks", self.ticks.milliseconds)),
         )
 
     def _offer(self, state: State) -> Offer:
@@ -236,6 +252,12 @@ class WindowReports(RepeatingMechanism, ABC):
     def _asks(self, state: State) -> Booleans:
         """Return which rows have a report that their decision is about."""
         return np.asarray((state["budget"] > 0) & self.rule.decides)
+
+    def _holds(self, reports: Booleans, symbols: Integers) -> Booleans:
+        """Return which reports hold these values; every report does for a stream that is absent."""
+        absent = symbols == self.symbols
+        held = reports[np.arange(len(symbols)), np.where(absent, 0, symbols)]
+        return np.asarray(held | absent)
 
     def _after(self, state: State, offer: Offer, published: Booleans, report: Booleans) -> State:
         there = np.flatnonzero(published)
@@ -266,7 +288,7 @@ class WindowReports(RepeatingMechanism, ABC):
 
     @cached_property
     def _bindings(self) -> Bytes:
-        return digest_table(range(self.symbols))
+        return digest_table(range(self.inputs))
 
 
 def _packed(bits: Booleans) -> list[Integers]:

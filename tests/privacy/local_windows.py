@@ -10,9 +10,12 @@ from fugu.operators.wevent_local.window_reports import WindowReports
 
 
 def largest_window_ratio(mechanism: WindowReports, steps: int, window: int) -> float:
-    """Return the worst log-ratio between truths that differ within `window` positions in a row."""
+    """Return the worst log-ratio between truths that differ within `window` positions in a row.
+
+    In ticks, absence is one more truth.
+    """
     *_, paths = sequences(mechanism, steps)
-    truths = np.array(list(product(range(mechanism.symbols), repeat=steps)))
+    truths = np.array(list(product(range(mechanism.inputs), repeat=steps)))
     worst = 0.0
     for first in range(steps - min(window, steps) + 1):
         kept = np.delete(truths, np.s_[first : first + window], axis=1)

@@ -12,6 +12,7 @@ from fugu.operators.wevent.flags import Schedule
 from fugu.operators.wevent_local.budget_absorption_ldp import LocalBudgetAbsorption
 from fugu.operators.wevent_local.budget_distribution_ldp import LocalBudgetDistribution
 from fugu.operators.wevent_local.pba_ldp import LocalPrivacyBudgetAllocation
+from fugu.operators.wevent_local.report_ticks import ReportTicks
 from fugu.operators.wevent_local.sample_ldp import LocalSample
 from fugu.operators.wevent_local.uniform_ldp import LocalUniform
 from fugu.operators.wevent_local.window_reports import Measure, WindowReports
@@ -61,6 +62,27 @@ def test_flagged_reports_keep_and_reach_epsilon(symbols: int, dissimilarity: Mea
     assert max(reached) <= EPSILON * (1 + 1e-9)
     if dissimilarity == "response":
         assert max(reached) >= 0.99 * EPSILON
+
+
+@pytest.mark.parametrize("window", [1, 2, 3])
+@pytest.mark.parametrize("dissimilarity", ["response", "laplace"])
+@pytest.mark.parametrize("kind", REACHED)
+def test_absence_is_one_more_truth_that_windows_do_not_tell(
+    kind: type[WindowReports], dissimilarity: Measure, window: int
+) -> None:
+    mechanism = kind(2, window, EPSILON, dissimilarity, ticks=ReportTicks(1_000))
+    assert mechanism.inputs == 3
+    for steps in (1, 2, 3, 4):
+        assert largest_window_ratio(mechanism, steps, window) <= EPSILON * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("dissimilarity", ["response", "laplace"])
+def test_absence_is_hidden_where_flagged_reports_absorb_budgets(dissimilarity: Measure) -> None:
+    flagged = LocalPrivacyBudgetAllocation(
+        2, 2, EPSILON, dissimilarity, ALWAYS, ticks=ReportTicks(1_000)
+    )
+    for steps in (1, 2, 3, 4):
+        assert largest_window_ratio(flagged, steps, 2) <= EPSILON * (1 + 1e-9)
 
 
 class NeverSilent(DonorAllocation):

@@ -1,7 +1,7 @@
 """Declare ticks of event time, as operators over them write them."""
 
 from datetime import timedelta
-from typing import Annotated, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -67,3 +67,24 @@ class EventTimeTicks(Lateness):
     def milliseconds(self) -> tuple[int, int]:
         """Return width and grace."""
         return self.width // MILLISECOND, self.grace_milliseconds
+
+
+_COUNTS: Final = {
+    "last": "the last one of a stream in a tick, by offset",
+    "first": "the first one of a stream in a tick, by offset",
+    "error": "the first one of a stream in a tick, by offset; others become dead letters",
+}
+
+
+class OneInATick(EventTimeTicks):
+    """Say how far ahead a record may be, too, and which one of a stream in a tick counts."""
+
+    max_jump: int = Field(default=100, ge=1)
+    """Say how many ticks a record may be ahead of those that are open."""
+    several: Literal["last", "first", "error"] = "last"
+    """Say which of several records of a key in a tick counts."""
+
+    @property
+    def counting_in_words(self) -> str:
+        """Say which record counts."""
+        return _COUNTS[self.several]

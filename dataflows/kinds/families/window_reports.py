@@ -6,22 +6,41 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from fugu.dataflows.base.section import Epsilon
+from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds.families.section import Files
 from fugu.dataflows.kinds.families.symbols import AlphabetOperator
+from fugu.dataflows.kinds.families.ticks import OneInATick
 from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.symbol_reports import SymbolReports
+from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Mechanism
+from fugu.operators.wevent_local.report_ticks import ReportTicks
 from fugu.operators.wevent_local.window_reports import WindowReports
 
 RIVAL_WINDOW = 10
 """Count the records of a window where another kind is compared with windows."""
 
 
+class TicksOfReports(OneInATick):
+    """Declare ticks of event time, at each of which every known stream reports, whether it has a
+    record or not; a record more than `max_jump` of them ahead is refused."""
+
+    life: int | None = Field(default=None, ge=1)
+    """For how many ticks a stream reports, from its first record on, before it waits for another
+    record; without it, for good."""
+
+
 class WindowReportsOperator(AlphabetOperator):
-    """Report sets of symbols, with a budget for any `window` records of a stream in a row."""
+    """Report sets of symbols, with a budget for any `window` records, or ticks, in a row."""
 
     example = "alphabet: [rest, light, moderate, vigorous]\nepsilon: 4.0\nwindow: 8\n"
-    protected = "a stream's symbols, for any prior, per any `window` records in a row"
+    protected = (
+        "a stream's symbols, for any prior, per any `window` records in a row; or per so many "
+        "ticks, in which it may also be absent"
+    )
+    reads = frozenset({"alphabet", "other", "ticks"})
+    stage = StageKind.REPORTS
+    no_dedupe = "a stream has one symbol in a tick, however often it was sent"
     promises_per: ClassVar[Literal["release", "window"]] = "window"
     source_budget = False
     no_budget = (
@@ -30,9 +49,12 @@ class WindowReportsOperator(AlphabetOperator):
     )
 
     epsilon: Annotated[Epsilon, Field(le=50)]
-    """The nats that any `window` records of a stream in a row cost."""
+    """The nats that any `window` records, or ticks, of a stream in a row cost."""
     window: int = Field(ge=1, le=10_000)
-    """Say how many records in a row share `epsilon`."""
+    """Say how many records, or ticks, in a row share `epsilon`."""
+    ticks: Literal["sequence"] | TicksOfReports = "sequence"
+    """Say when a stream reports: at each of its records (`sequence`), or at every tick of event
+    time."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -43,9 +65,32 @@ class WindowReportsOperator(AlphabetOperator):
     def mechanism(self, files: Files) -> Mechanism:
         assert self.mechanism_class is not None
         mechanism: WindowReports = self.mechanism_class(
-            len(self.alphabet), self.window, float(self.epsilon), **self.more
+            len(self.alphabet),
+            self.window,
+            float(self.epsilon),
+            ticks=self._report_ticks(),
+            **self.more,
         )
         return mechanism
+
+    def _report_ticks(self) -> ReportTicks | None:
+        ticks = self.in_ticks()
+        if ticks is None:
+            return None
+        return ReportTicks(ticks.width, moved_by_streams=not ticks.time.heartbeats)
+
+    def in_ticks(self) -> Ticks | None:
+        if isinstance(self.ticks, str):
+            return None
+        ticks, time = self.ticks, self.ticks.stream_time.as_declared
+        return Ticks(
+            *ticks.milliseconds, ticks.max_jump, several=ticks.several, time=time, life=ticks.life
+        )
+
+    @property
+    def _counted(self) -> str:
+        """Say what a window counts."""
+        return "records" if isinstance(self.ticks, str) else "ticks"
 
     @property
     def more(self) -> dict[str, object]:
@@ -66,17 +111,54 @@ class WindowReportsOperator(AlphabetOperator):
 
     def parameters(self) -> dict[str, object]:
         return {
-            "epsilon": f"{self.epsilon:g} nats in any {self.window} records in a row",
+            "epsilon": f"{self.epsilon:g} nats in any {self.window} {self._counted} in a row",
             **super().parameters(),
+            **self._ticks_in_words(),
             "release": "a set of symbols, new or the last one again",
+        }
+
+    def _ticks_in_words(self) -> dict[str, object]:
+        declared, ticks = self.ticks, self.in_ticks()
+        if ticks is None or isinstance(declared, str):
+            return {"a report is due": "at every record of a stream"}
+        life = "for good" if ticks.life is None else f"for {ticks.life:,} ticks"
+        return {
+            "a report is due": f"at every tick from a stream's first record on, {life}, whether "
+            "it has a record or not",
+            "ticks": ticks.in_words,
+            "stream time": ticks.time.in_words,
+            "too far ahead": ticks.silence_in_words,
+            "of several records counts": declared.counting_in_words,
         }
 
     def not_covered(self, *, copies: bool, budget: bool, partials: str) -> list[str]:
         """Return the same as for other kinds; no budget can limit a whole life here."""
-        return super().not_covered(copies=copies, budget=True, partials=partials)
+        ticks = self.in_ticks()
+        if ticks is None:
+            return super().not_covered(copies=copies, budget=True, partials=partials)
+        begins = "when a stream begins: its reports do so with the tick of its first record"
+        if ticks.life is not None:
+            begins += (
+                f", and again with the first record after {ticks.life:,} ticks; in between "
+                "everybody sees that it has none"
+            )
+        if ticks.time.heartbeats:
+            return [begins]
+        return [
+            begins,
+            "whether a stream has a record in a tick, as far as its records move stream time "
+            "(ticks.stream_time.distinct_keys) and so decide whose records are late: declare "
+            "heartbeats instead",
+        ]
 
     def how_to_read(self) -> list[str]:
+        absent = [
+            "every known stream has a release at every tick, also without a record: such a stream "
+            "is in no set, up to chance. So counts of symbols add up to the streams that had a "
+            "record, up to chance, and not to all. A release is dated at the end of its tick.",
+        ]
         return [
+            *(absent if self.in_ticks() else []),
             "a release is a set: each symbol is in it, or missing from it, by chance with the "
             "probability f = 1 / (exp(epsilon / 2) + 1), where epsilon stands beside the set.",
             "do not compare shares of sets: estimate (bit - f) / (1 - 2 f) for every user and "

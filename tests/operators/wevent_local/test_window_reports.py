@@ -13,6 +13,7 @@ from fugu.operators.wevent.flags import Markov, Released, Schedule
 from fugu.operators.wevent_local.budget_absorption_ldp import LocalBudgetAbsorption
 from fugu.operators.wevent_local.budget_distribution_ldp import LocalBudgetDistribution
 from fugu.operators.wevent_local.pba_ldp import LocalPrivacyBudgetAllocation
+from fugu.operators.wevent_local.report_ticks import ReportTicks
 from fugu.operators.wevent_local.sample_ldp import LocalSample
 from fugu.operators.wevent_local.unary_reports import UnaryReports
 from fugu.operators.wevent_local.uniform_ldp import LocalUniform
@@ -22,6 +23,7 @@ from tests.operators.noise.simulated import SMALLEST_P_VALUE, p_value
 
 ROWS = 40_000
 ALWAYS = Schedule((True,))
+MINUTES = ReportTicks(60_000)
 KINDS: list[type[WindowReports]] = [
     LocalPrivacyBudgetAllocation,
     LocalBudgetDistribution,
@@ -37,8 +39,9 @@ def examples(kind: type[WindowReports]) -> tuple[Example, ...]:
         kind(3, window=4, epsilon=2.0),
         kind(3, window=4, epsilon=2.0, dissimilarity="laplace"),
         kind(70, window=3, epsilon=50.0),
+        kind(3, window=4, epsilon=2.0, ticks=MINUTES),
     ]
-    return tuple(Example(one, np.arange(min(one.symbols, 5))) for one in mechanisms)
+    return tuple(Example(one, np.arange(min(one.inputs, 5))) for one in mechanisms)
 
 
 def flagged_examples(kind: type[LocalPrivacyBudgetAllocation]) -> tuple[Example, ...]:
@@ -71,10 +74,13 @@ def draws(rows: int, position: int) -> KeyedDraws:
 def test_steps_draw_the_law_that_is_written_down(
     kind: type[WindowReports], dissimilarity: Measure
 ) -> None:
-    """Follow many streams of the same symbols; each outcome comes as often as its law says."""
-    mechanism = kind(2, window=2, epsilon=4.0, dissimilarity=dissimilarity)
+    """Follow many streams of the same symbols; each outcome comes as often as its law says.
+
+    In the second and last position they are absent.
+    """
+    mechanism = kind(2, window=2, epsilon=4.0, dissimilarity=dissimilarity, ticks=MINUTES)
     state = mechanism.start(ROWS)
-    for position, symbol in enumerate([1, 0, 0, 1]):
+    for position, symbol in enumerate([1, 2, 0, 1, 2]):
         law = mechanism.release_law(state)[:, symbol]
         state, releases = mechanism.step(
             state, Inputs(np.full(ROWS, symbol)), draws(ROWS, position)

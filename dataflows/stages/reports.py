@@ -1,0 +1,65 @@
+"""Report streams in ticks of event time, every known one at every tick, also where it is absent.
+
+Nothing that is released says in which ticks a stream had a record, up to what the reports tell. So
+neither may when it ends: a stream reports for good from its first record on, or for a declared
+`life`, after which its next record begins another one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fugu.dataflows.base.batches import DeadLetters, Sanitized
+from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.stages import per_tick
+from fugu.dataflows.stages.per_tick import PerTick
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.byte_column import ByteColumn
+from fugu.operators.mechanism import Array, Inputs, Mechanism, Releases, State
+from fugu.operators.temporal.temporal_perturbation import End
+from fugu.operators.wevent_local.window_reports import WindowReports
+
+AGE = "age"
+"""The column that counts the ticks since a life of the stream began."""
+
+
+@dataclass(frozen=True)
+class ReportsPerTick(PerTick):
+    """Report symbols, and absence, under a budget of windows."""
+
+    mechanism: WindowReports
+
+    said: ClassVar[tuple[str, ...]] = ("epsilon",)
+    nothing: ClassVar[object] = 0
+
+    def start(self, rows: int) -> State:
+        return report_columns(self.mechanism, self.ticks)(rows)
+
+    def finish(self, partition: int, table: RowTable, end: End) -> Sanitized:
+        """Release nothing: a tick that is open may still get symbols."""
+        return self._made(partition, [], DeadLetters())
+
+    def _step(
+        self, state: State, values: Array, there: Array, names: ByteColumn, position: bytes
+    ) -> tuple[State, Releases]:
+        """Advance every stream; one without a record has the value of absence."""
+        draws = self.scope.draws(names, ByteColumn.repeated(position, len(names)))
+        inputs = Inputs(np.where(there, values, self.mechanism.symbols))
+        after, releases = self.mechanism.step(self.own(state), inputs, draws)
+        age, running = state[AGE] + 1, np.ones(len(names), dtype=bool)
+        if self.ticks.life is not None:
+            running = age < self.ticks.life
+            age = np.where(running, age, 0)
+        return {**after, AGE: age, "running": running}, releases
+
+
+def report_columns(mechanism: Mechanism, ticks: Ticks) -> Callable[[int], State]:
+    """Return what makes the columns of fresh rows, which hold symbols of open ticks."""
+    columns = per_tick.tick_columns(mechanism, ticks, ReportsPerTick.nothing)
+
+    def start(rows: int) -> State:
+        return {**columns(rows), AGE: np.zeros(rows, dtype=np.int64)}
+
+    return start
