@@ -1,0 +1,56 @@
+"""The LDP-IDS columns of the local table of section 9 of the PBA specification.
+
+What the paper decides in the same tick is run as a reference, and compared with the print; what
+Fugu runs decides one tick ahead, and stands beside it. Writes `results/ldp_ids_errors.txt`.
+"""
+
+from itertools import groupby
+from math import sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.operators.ldp_ids.moving_users import Cell, ahead, cells, same_tick
+
+RESULTS = Path(__file__).parent / "results" / "ldp_ids_errors.txt"
+STREAM, RUNS, TOLERANCE = 1, 8, 0.10
+
+
+@pytest.mark.acceptance
+def test_errors_of_ldp_ids_are_those_of_section_9() -> None:
+    lines = [
+        "Mean absolute error per tick and cell of 2,000 moving users, +- standard error, SUE; in",
+        "brackets, what the specification (section 9) prints. Of mechanisms that decide, the first",
+        "number is that of Fugu, which decides one tick ahead, and the second one that of the",
+        "paper, which decides and publishes in the same tick; the print is of the second.",
+        "",
+        "w   eps",
+    ]
+    wrong = []
+    for (window, epsilon), row in groupby(cells(), key=lambda cell: (cell.window, cell.epsilon)):
+        shown = []
+        for cell in row:
+            fugu, paper = _measured(cell)
+            compared = fugu if paper is None else paper
+            text = f"{cell.kind} {_told(fugu)}"
+            text += "" if paper is None else f" / {_told(paper)}"
+            shown.append(text + ("" if cell.absolute is None else f" [{cell.absolute:g}]"))
+            if cell.absolute and abs(compared.mean() / cell.absolute - 1.0) > TOLERANCE:
+                wrong.append((window, epsilon, shown[-1]))
+        lines += [f"{window:<3} {epsilon:<4g}", *(f"    {one}" for one in shown)]
+    RESULTS.write_text("\n".join(lines) + "\n")
+    assert wrong == []
+
+
+def _measured(cell: Cell) -> tuple[np.ndarray, np.ndarray | None]:
+    seeds = range(RUNS)
+    fugu = np.array([ahead(cell, STREAM, np.random.default_rng(seed)) for seed in seeds])
+    if not cell.decides:
+        return fugu, None
+    paper = [same_tick(cell, STREAM, np.random.default_rng(100 + seed)) for seed in seeds]
+    return fugu, np.array(paper)
+
+
+def _told(errors: np.ndarray) -> str:
+    return f"{errors.mean():.4g} +-{errors.std(ddof=1) / sqrt(RUNS):.2g}"
