@@ -32,9 +32,9 @@ class EveryRecordCounts(Summing):
     """Add up what several records of one person say in a tick."""
 
     def _note(
-        self, table: RowTable, rows: Integers, cells: Integers, ticks: Integers, values: Array
+        self, table: RowTable, rows: Integers, cells: Integers, times: Integers, values: Array
     ) -> dict[int, Reason]:
-        columns = table.columns
+        columns, ticks = table.columns, times // self.ticks.width
         for row, cell, tick, value in zip(rows, cells, ticks, values.reshape(-1, 2), strict=True):
             before = columns["amount"][row, cell] if columns["tick"][row, cell] == tick else 0
             columns["tick"][row, cell], columns["group"][row, cell] = tick, value[0]
