@@ -7,21 +7,46 @@ partition, and never on how they were cut into batches.
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.base.batches import DeadLetters, Reason
 from fugu.dataflows.base.ticks import CLOSED, NO_TICK, Passed, Ticks
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.arrivals import Arrivals, Closed, claim
-from fugu.dataflows.stages.stage import Made
+from fugu.dataflows.stages.arrivals import Arrivals, claim
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.column import selected
 from fugu.operators.mechanism import Array, Integers, State
+from fugu.operators.temporal.temporal_perturbation import End
 
 
-class Bounding(Arrivals[Closed, Made]):
+class Partial(Protocol):
+    """Describe what a partition tells of a tick that it has closed: part number `part` of it."""
+
+    @property
+    def tick(self) -> int: ...
+
+    @property
+    def part(self) -> int: ...
+
+    def encoded(self) -> bytes: ...
+
+
+Told = TypeVar("Told", bound=Partial)
+
+
+@dataclass(frozen=True)
+class Bounded(Generic[Told]):
+    """Hold what is told of ticks that are closed now, in order, and refused records."""
+
+    partition: int
+    partials: list[Told] = field(default_factory=list)
+    dead: DeadLetters = field(default_factory=DeadLetters)
+
+
+class Bounding(Arrivals[Told, Bounded[Told]]):
     """Keep what the users of one partition contribute to the ticks that may be open.
 
     A cell belongs to the tick that it names in column `tick`. `held` names the columns of its
@@ -36,6 +61,10 @@ class Bounding(Arrivals[Closed, Made]):
     def holds(self, table: RowTable) -> bool:
         """Return whether people have been there in ticks that are open."""
         return CLOSED in table.clock and bool((table.live("seen") > table.clock[CLOSED]).any())
+
+    def finish(self, partition: int, table: RowTable, end: End) -> Bounded[Told]:
+        """Return nothing: a tick that is open may still get contributions."""
+        return Bounded(partition)
 
     def _refusals(
         self, table: RowTable, partition: int, keys: Sequence[bytes], ticks: Integers
@@ -80,9 +109,9 @@ class Bounding(Arrivals[Closed, Made]):
             cells[ahead] = np.where(held[rows[ahead]] == ticks[ahead], self.ticks.open, -1)
         return cells
 
-    def _close(self, partition: int, table: RowTable, passed: Passed) -> list[Closed]:
+    def _close(self, partition: int, table: RowTable, passed: Passed) -> list[Told]:
         """Return what comes of closed ticks; an empty one stands for all that are skipped."""
-        closed: list[Closed] = []
+        closed: list[Told] = []
         for tick in passed.closed:
             closed += self._of_tick(partition, table, tick)
             self._come_to(table, tick + self.ticks.open)
@@ -91,12 +120,15 @@ class Bounding(Arrivals[Closed, Made]):
         return closed
 
     @abstractmethod
-    def _of_tick(self, partition: int, table: RowTable, tick: int) -> Sequence[Closed]:
+    def _of_tick(self, partition: int, table: RowTable, tick: int) -> Sequence[Told]:
         """Return what comes of a tick that is closed now."""
 
     @abstractmethod
-    def _skipped(self, partition: int, ticks: range) -> Closed:
+    def _skipped(self, partition: int, ticks: range) -> Told:
         """Return what stands for ticks that nobody can have contributed to."""
+
+    def _made(self, partition: int, closed: list[Told], dead: DeadLetters) -> Bounded[Told]:
+        return Bounded(partition, closed, dead.in_order())
 
     def _come_to(self, table: RowTable, tick: int) -> None:
         """Move what users who are ahead contribute to this tick to the cell of the one closed."""

@@ -4,13 +4,12 @@ A quantum of time has one point of a person: the one of the latest record in eve
 the same time the larger location, so that the order in which records arrive does not matter.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import orjson
 
-from fugu.dataflows.base.batches import DeadLetters, Reason
+from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.ticks import NO_TICK, Ticks
 from fugu.dataflows.records.visits import visit_of
 from fugu.dataflows.stages.admission import Admission
@@ -19,25 +18,16 @@ from fugu.dataflows.stages.window_people import (
     Point,
     WindowPeople,
     in_parts,
+    later,
     read_points,
     written_points,
 )
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array, Integers, State
-from fugu.operators.temporal.temporal_perturbation import End
 
 
 @dataclass(frozen=True)
-class Gathered:
-    """Hold the people of windows that are closed now, in order, and refused records."""
-
-    partition: int
-    parts: list[WindowPeople] = field(default_factory=list)
-    dead: DeadLetters = field(default_factory=DeadLetters)
-
-
-@dataclass(frozen=True)
-class Gathering(Bounding[WindowPeople, Gathered]):
+class Gathering(Bounding[WindowPeople]):
     """Gather points of one partition's users, in a `quantum` of milliseconds one each.
 
     A window has `max_people` in this partition, and a person `max_points` in it: a record of one
@@ -58,10 +48,6 @@ class Gathering(Bounding[WindowPeople, Gathered]):
         """Return the columns of fresh rows."""
         return window_cells(self.ticks, rows)
 
-    def finish(self, partition: int, table: RowTable, end: End) -> Gathered:
-        """Return nothing: a window that is open may still get points."""
-        return Gathered(partition)
-
     def _note(
         self, table: RowTable, rows: Integers, cells: Integers, times: Integers, values: Array
     ) -> dict[int, Reason]:
@@ -79,7 +65,7 @@ class Gathering(Bounding[WindowPeople, Gathered]):
                 points = {point[0]: point for point in read_points(content)} if there else {}
             if not points:
                 if cell not in crowds:
-                    crowds[cell] = self._people(table, cell, tick)
+                    crowds[cell] = len(self._present(table, cell, tick))
                 if crowds[cell] >= self.max_people:
                     refused[number] = Reason.TOO_MANY_PEOPLE
                     continue
@@ -93,7 +79,7 @@ class Gathering(Bounding[WindowPeople, Gathered]):
                 crowds[cell] += 1
                 names[row, cell] = tick
             point = (quantum, time, sensitive, location)
-            points[quantum] = max(points.get(quantum, point), point, key=_later)
+            points[quantum] = max(points.get(quantum, point), point, key=later)
             open_cells[row, cell] = points
         for (row, cell), points in open_cells.items():
             contents[row, cell] = written_points(points.values())
@@ -107,15 +93,16 @@ class Gathering(Bounding[WindowPeople, Gathered]):
             return Reason.TOO_MANY_POINTS
         return None
 
-    def _people(self, table: RowTable, cell: int, tick: int) -> int:
-        columns = table.columns
-        there = np.not_equal(columns["points"][:, cell], None)
-        return int(np.count_nonzero(there & (columns["tick"][:, cell] == tick)))
+    def _present(self, table: RowTable, cell: int, tick: int) -> Integers:
+        """Return the rows of people who have points in a window."""
+        rows: Integers = np.flatnonzero(table.live("tick")[:, cell] == tick)
+        contents = table.live("points")[rows, cell].tolist()
+        there: Integers = rows[np.array([content is not None for content in contents], dtype=bool)]
+        return there
 
     def _of_tick(self, partition: int, table: RowTable, tick: int) -> list[WindowPeople]:
         columns, cell = table.columns, tick % self.ticks.open
-        there = np.not_equal(columns["points"][:, cell], None)
-        rows = np.flatnonzero((columns["tick"][:, cell] == tick) & there)
+        rows = self._present(table, cell, tick)
         people, points = list(table.keys_of(rows)), columns["points"][rows, cell].tolist()
         columns["points"][rows, cell] = None
         columns["tick"][rows, cell] = NO_TICK
@@ -125,15 +112,7 @@ class Gathering(Bounding[WindowPeople, Gathered]):
     def _skipped(self, partition: int, ticks: range) -> WindowPeople:
         return WindowPeople(partition, ticks[-1], skipped=len(ticks) - 1)
 
-    def _made(self, partition: int, closed: list[WindowPeople], dead: DeadLetters) -> Gathered:
-        return Gathered(partition, closed, dead.in_order())
-
 
 def window_cells(ticks: Ticks, rows: int) -> State:
     """Return the columns of fresh rows."""
     return cells_of(ticks, rows, {"points": np.array(None, dtype=object)})
-
-
-def _later(point: Point) -> tuple[int, bytes, int]:
-    _, time, sensitive, location = point
-    return time, orjson.dumps(location), sensitive

@@ -1,4 +1,5 @@
-"""Read and write the internal log: partial sums, people of windows, changes of policies, marks, plans.
+"""Read and write the internal log: partial sums or people of windows, changes of policies, marks,
+plans.
 
 It is the only input of the merge, and so the one place that says what came before what. What it
 holds is raw data of the trusted zone, with access rules of its own.

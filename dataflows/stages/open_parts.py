@@ -6,30 +6,19 @@ snapshot while a partition is silent.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic
 
+from fugu.dataflows.stages.bounding import Partial, Told
 from fugu.dataflows.state.row_block import Body, read, written
 
 
-class TickPart(Protocol):
-    """Describe what a partition told of a tick."""
-
-    @property
-    def tick(self) -> int: ...
-
-    def encoded(self) -> bytes: ...
-
-
-Part = TypeVar("Part", bound=TickPart)
-
-
-class OpenParts(Generic[Part]):
+class OpenParts(Generic[Told]):
     """Keep parts by tick; those of ticks that were released are gone."""
 
-    def __init__(self, read_part: Callable[[dict[str, Any], Body], Part]) -> None:
+    def __init__(self, read_part: Callable[[dict[str, Any], Body], Told]) -> None:
         self._read_part = read_part
-        self._parts: dict[int, list[Part]] = defaultdict(list)
-        self._added: list[Part] = []
+        self._parts: dict[int, list[Told]] = defaultdict(list)
+        self._added: list[Told] = []
         self._released: list[int] = []
 
     def __len__(self) -> int:
@@ -40,16 +29,16 @@ class OpenParts(Generic[Part]):
         """Return the ticks that something is kept about."""
         return list(self._parts)
 
-    def keep(self, part: Part) -> None:
+    def keep(self, part: Told) -> None:
         """Keep a part until its tick is released."""
         self._parts[part.tick].append(part)
         self._added.append(part)
 
-    def of(self, tick: int) -> list[Part]:
+    def of(self, tick: int) -> list[Told]:
         """Return all that there is about a tick."""
         return self._parts.get(tick, [])
 
-    def take(self, tick: int) -> list[Part]:
+    def take(self, tick: int) -> list[Told]:
         """Return all that there is about a tick, which is not kept any longer."""
         self._released.append(tick)
         return self._parts.pop(tick, [])
@@ -77,6 +66,6 @@ class OpenParts(Generic[Part]):
             self._parts[part.tick].append(part)
 
 
-def _block(added: Iterable[TickPart], released: list[int]) -> bytes:
+def _block(added: Iterable[Partial], released: list[int]) -> bytes:
     parts = [part.encoded() for part in added]
     return written({"added": [len(part) for part in parts], "released": released}, parts)

@@ -5,32 +5,22 @@ late or too far ahead depends on the times of records before it in its partition
 they were cut into batches.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from fugu.dataflows.base.batches import DeadLetters, Reason
+from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.bounding import Bounding, cells_of
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array, Integers, State
-from fugu.operators.temporal.temporal_perturbation import End
 
 
 @dataclass(frozen=True)
-class Summed:
-    """Hold the sums of ticks that are closed now, in order, and refused records."""
-
-    partition: int
-    partials: list[PartialSums] = field(default_factory=list)
-    dead: DeadLetters = field(default_factory=DeadLetters)
-
-
-@dataclass(frozen=True)
-class Summing(Bounding[PartialSums, Summed]):
+class Summing(Bounding[PartialSums]):
     """Sum the contributions of one partition's users to `groups` groups: an amount to one of them,
     or one to each group of a set, if `sets` says so."""
 
@@ -44,10 +34,6 @@ class Summing(Bounding[PartialSums, Summed]):
     def start(self, rows: int) -> State:
         """Return the columns of fresh rows."""
         return cells(self.ticks, rows)
-
-    def finish(self, partition: int, table: RowTable, end: End) -> Summed:
-        """Return nothing: a tick that is open may still get contributions."""
-        return Summed(partition)
 
     def _note(
         self, table: RowTable, rows: Integers, cells: Integers, times: Integers, values: Array
@@ -75,9 +61,6 @@ class Summing(Bounding[PartialSums, Summed]):
     def _skipped(self, partition: int, ticks: range) -> PartialSums:
         nothing = np.zeros(0, dtype=np.int64)
         return PartialSums(partition, ticks[-1], nothing, nothing, skipped=len(ticks) - 1)
-
-    def _made(self, partition: int, closed: list[PartialSums], dead: DeadLetters) -> Summed:
-        return Summed(partition, closed, dead.in_order())
 
 
 def cells(ticks: Ticks, rows: int) -> State:

@@ -4,8 +4,9 @@ A window in which nobody was has an entry in the log too, because the merge wait
 many people has several entries, each of which fits a Kafka message.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def in_parts(
     sizes = np.array([len(a) + len(b) for a, b in zip(people, points, strict=True)], dtype=np.int64)
     number = (np.cumsum(sizes) - sizes) // PART_BYTES
     cuts = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(people)]
-    spans = list(zip(cuts, cuts[1:], strict=False))
+    spans = list(pairwise(cuts))
     return [
         WindowPeople(partition, tick, people[a:b], points[a:b], part, len(spans))
         for part, (a, b) in enumerate(spans)
@@ -77,7 +78,12 @@ def written_points(points: Iterable[Point]) -> bytes:
     return orjson.dumps(sorted(points, key=lambda point: point[0]))
 
 
-def read_points(content: bytes) -> Iterator[Point]:
+def read_points(content: bytes) -> list[Point]:
     """Return what `written_points` gave."""
-    for quantum, time, sensitive, location in orjson.loads(content):
-        yield quantum, time, sensitive, location
+    return [(quantum, time, value, where) for quantum, time, value, where in orjson.loads(content)]
+
+
+def later(point: Point) -> tuple[int, bytes, int]:
+    """Return what decides between two points of a person in one quantum: the larger one counts."""
+    _, time, sensitive, location = point
+    return time, orjson.dumps(location), sensitive
