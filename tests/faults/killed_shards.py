@@ -37,6 +37,9 @@ def killed_and_undisturbed(
     placed: Sequence[Placed],
     operator: Mapping[str, Any],
     whole: Whole,
+    *,
+    value: str = "zone",
+    key: str = "original",
 ) -> tuple[Document, Document]:
     """Run both until everything has come out; returns both pipelines, the killed one first.
 
@@ -48,6 +51,8 @@ def killed_and_undisturbed(
     killed, undisturbed = (
         aggregate_document(bootstrap, topics, source, operator) for _ in range(2)
     )
+    for document in (killed, undisturbed):
+        document["source"]["value"], document["sink"]["key"] = value, key
     here = write_pipeline(folder / "killed", killed)
     there = write_pipeline(folder / "undisturbed", undisturbed)
     with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer:
