@@ -39,8 +39,9 @@ def test_killed_processes_release_the_windows_of_an_undisturbed_run(
 ) -> None:
     placed, refused = visits()
     whole = Whole(WINDOWS - 1, refused, partials=(WINDOWS - 1) * PARTITIONS)
+    named = {"value": "place", "key": "pseudonym"}
     killed, undisturbed = killed_and_undisturbed(
-        bootstrap, topics, tmp_path, placed, OPERATOR, whole, value="place", key="pseudonym"
+        bootstrap, topics, tmp_path, placed, OPERATOR, whole, kills=2, **named
     )
     [released, *_] = read_topic(bootstrap, killed["sink"]["topic"]).values()
     assert released == read_topic(bootstrap, undisturbed["sink"]["topic"])[0]
