@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
 
+from fugu.operators.anonymity.limits import Limits
 from fugu.operators.anonymity.records import Table
-from fugu.operators.anonymity.repair import Limits
 from fugu.operators.mechanism import Integers
 
 

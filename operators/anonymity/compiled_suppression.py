@@ -96,10 +96,10 @@ def _suppress_row(stage: Stage, row: int, needed: int) -> None:
 
 @part
 def _is_left(stage: Stage, first: int, size: int) -> bool:
-    for place in range(size):
-        if stage.kept[first + stage.chosen[place]] == 0:
-            return False
-    return True
+    place = 0
+    while place < size and stage.kept[first + stage.chosen[place]] != 0:
+        place += 1
+    return place == size
 
 
 @part
