@@ -109,7 +109,7 @@ def head_of(board: Board, cell: int) -> int:
     while board.gone[board.listing[at]] != 0:
         at += 1
     board.heads[cell] = at
-    return board.listing[at]
+    return int(board.listing[at])
 
 
 @part
@@ -119,7 +119,7 @@ def tail_of(board: Board, cell: int) -> int:
     while board.gone[board.listing[at]] != 0:
         at -= 1
     board.tails[cell] = at
-    return board.listing[at]
+    return int(board.listing[at])
 
 
 @part
@@ -208,7 +208,7 @@ def _rank_with(board: Board, length: int, size: int, place: int) -> int:
             at = board.others[board.chosen[taken]]
             taken += 1
         rank -= board.choose[length - 1 - at, size - slot]
-    return rank
+    return int(rank)
 
 
 @part

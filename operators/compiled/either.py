@@ -41,7 +41,7 @@ def part(function: Function) -> Function:
 
 def _viewed(argument: Any) -> Any:
     if isinstance(argument, np.ndarray):
-        return memoryview(argument)
+        return argument.data
     if isinstance(argument, tuple):
         return type(argument)(*map(_viewed, argument))
     return argument
