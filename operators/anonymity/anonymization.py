@@ -11,8 +11,9 @@ import numpy as np
 from fugu.operators.anonymity.attacks import Attacks, attacked
 from fugu.operators.anonymity.guarantees import anonymity_guarantee
 from fugu.operators.anonymity.infeasible import check_base_rate
+from fugu.operators.anonymity.limits import Limits
 from fugu.operators.anonymity.records import Booleans, Table
-from fugu.operators.anonymity.repair import Limits, Removal, repaired
+from fugu.operators.anonymity.repair import Removal, repaired
 from fugu.operators.anonymity.suppression import suppressed
 from fugu.operators.anonymity.taxonomy import Taxonomy
 from fugu.operators.anonymity.virtualisation import virtual_values
@@ -120,18 +121,11 @@ class Anonymization:
     def __post_init__(self) -> None:
         if self.privacy_height < 2:
             raise ValueError("privacy_height: must be at least 2; the root, level 1, says nothing")
-        if self.people < 2:
-            raise ValueError("people: K must be at least 2; one person is no crowd")
-        if self.known_points < 1:
-            raise ValueError("known_points: rho must be at least 1")
-        if not isinstance(self.confidence, Fraction):
-            raise ValueError("confidence: sigma must be an exact fraction, such as 1/2")
-        if not 0 < self.confidence < 1:
-            raise ValueError("confidence: sigma must lie between 0 and 1, without either")
         if self.stage not in ("repair", "thesis"):
             raise ValueError("stage: must be repair or thesis")
+        _ = self.limits
 
-    @property
+    @cached_property
     def limits(self) -> Limits:
         """Return what every knowledge must leave open."""
         return Limits(self.people, self.known_points, self.confidence, self.linked)

@@ -2,7 +2,7 @@
 
 from math import inf
 
-from fugu.operators.anonymity.repair import Limits
+from fugu.operators.anonymity.limits import Limits
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.points import RAW_VALUES_SEEN, SECRET, Point
 

@@ -5,8 +5,8 @@ from typing import Literal
 
 import numpy as np
 
+from fugu.operators.anonymity.limits import Limits
 from fugu.operators.anonymity.records import Table
-from fugu.operators.anonymity.repair import Limits
 from fugu.operators.mechanism import Integers
 
 

@@ -1,25 +1,24 @@
 """Stage 2: remove points until no knowledge of few points singles anybody out."""
 
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
-from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
+from fugu.operators.anonymity.limits import Limits
 from fugu.operators.anonymity.records import Booleans, Table
 from fugu.operators.mechanism import Integers
 
 Reason = Literal["support", "confidence", "correlated"]
 
+_REASONS: dict[int, Reason] = {1: "support", 2: "confidence", 3: "correlated"}
+
 
 @dataclass(frozen=True)
 class Removal:
-    """Hold one step: the knowledge that was violating, the point that was removed, from which rows.
+    """Hold one step: the knowledge that broke a bound, the point that was removed, from which rows.
 
-    Points are numbers of the table.
+    Points are numbered as in the table.
     """
 
     reason: Reason
@@ -36,79 +35,58 @@ class Repaired:
     removals: tuple[Removal, ...]
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Hold what every knowledge of `known_points` points at most must leave open: `people` behind
-    it, and no category with a share above `confidence`; `linked`: rows of a user are recognised."""
-
-    people: int
-    known_points: int
-    confidence: Fraction
-    linked: bool = False
-
-
 def repaired(table: Table, kept: Booleans, categories: Integers, limits: Limits) -> Repaired:
-    """Return the table at the fixed point; `categories` has one number per row.
+    """Return what is left at the fixed point; `categories` has one number per row.
+
+    In every step the first sub-trajectory (by size, then by the first row that contains it, then by
+    places in that row) that breaks a bound loses its rarest point, the earliest on ties: from all
+    rows that match if fewer than `people` people do; from the last row of the largest category if
+    that has too large a share; where rows are linked, from the last row of a person all of whose
+    rows match, if fewer than `people` people have so many rows that match. Every step removes a
+    point, so this ends. Rows that have lost all points no longer count as records of a person.
+
+    Cost: each occurrence of a sub-trajectory is counted once and removed once at most, so that time
+    and memory are in proportion to `occurrences`, and to the number of categories.
+
+    >>> from fractions import Fraction
+    >>> from fugu.operators.anonymity.records import Record
+    >>> table = Table.of([Record(0, (1, 2), 0), Record(1, (1, 2), 1), Record(2, (1, 3), 0)])
+    >>> limits = Limits(people=2, known_points=1, confidence=Fraction(2, 3))
+    >>> done = repaired(table, np.ones(6, dtype=np.bool_), table.values, limits)
+    >>> done.kept.tolist()
+    [True, True, True, True, True, False]
+    >>> done.removals
+    (Removal(reason='support', known=(3,), point=3, rows=(2,)),)
 
     Source: anonymisation specification, section 4.
     """
-    positions = np.flatnonzero(kept)
-    whose = table.rows_of_points
-    rows: list[list[int]] = [[] for _ in range(len(table))]
-    for position in positions:
-        rows[whose[position]].append(int(table.points[position]))
-    slow = _Slow(rows, table.users.tolist(), categories.tolist(), limits)
-    removals = tuple(slow.steps())
-    left = [
-        bool(kept[at]) and int(point) in rows[whose[at]] for at, point in enumerate(table.points)
-    ]
-    return Repaired(np.array(left, dtype=np.bool_), removals)
+    from fugu.operators.anonymity.board import board_of, log_for
+    from fugu.operators.anonymity.compiled_repair import repair
 
-
-@dataclass(frozen=True)
-class _Slow:
-    rows: list[list[int]]
-    users: list[int]
-    categories: list[int]
-    limits: Limits
-
-    def steps(self) -> Iterator[Removal]:
-        while (step := self._first()) is not None:
-            for row in step.rows:
-                self.rows[row].remove(step.point)
-            yield step
-
-    def _first(self) -> Removal | None:
-        for m in range(1, self.limits.known_points + 1):
-            seen = set()
-            matching: dict[tuple[int, ...], list[int]] = {}
-            for row, points in enumerate(self.rows):
-                for tau in combinations(points, m):
-                    matching.setdefault(tau, []).append(row)
-            for points in self.rows:
-                for tau in combinations(points, m):
-                    if tau in seen:
-                        continue
-                    seen.add(tau)
-                    if (step := self._violation(tau, matching[tau])) is not None:
-                        return step
-        return None
-
-    def _violation(self, tau: tuple[int, ...], rows: list[int]) -> Removal | None:
-        x = min(tau, key=lambda point: sum(point in row for row in self.rows))
-        if len({self.users[row] for row in rows}) < self.limits.people:
-            return Removal("support", tau, x, tuple(rows))
-        shares = Counter(self.categories[row] for row in rows)
-        category, most = max(shares.items(), key=lambda item: item[1])
-        if Fraction(most, len(rows)) > self.limits.confidence:
-            inside = [row for row in rows if self.categories[row] == category]
-            return Removal("confidence", tau, x, (inside[-1],))
-        if self.limits.linked:
-            records = Counter(user for user, row in zip(self.users, self.rows, strict=True) if row)
-            here = Counter(self.users[row] for row in rows)
-            sizes = Counter(here.values())
-            for user, count in here.items():
-                if 2 <= count == records[user] and sizes[count] < self.limits.people:
-                    own = [row for row in rows if self.users[row] == user]
-                    return Removal("correlated", tau, x, (own[-1],))
-        return None
+    left = table.with_points(kept)
+    board, log = board_of(left, categories, limits), log_for(left, limits)
+    repair(board, log)
+    steps, removed = log.ends.tolist()
+    still = kept.copy()
+    still[np.flatnonzero(kept)] = board.kept
+    rows = left.rows_of_points[log.removed[:removed]].tolist()
+    begins = np.searchsorted(log.steps[:removed], np.arange(steps + 1)).tolist()
+    known = log.known.reshape(-1, limits.known_points)[:steps].tolist()
+    points = left.points.tolist()
+    removals = tuple(
+        Removal(
+            _REASONS[reason],
+            tuple(points[place] for place in places if place >= 0),
+            points[place_removed],
+            tuple(sorted(rows[begin:end])),
+        )
+        for reason, places, place_removed, begin, end in zip(
+            log.reasons[:steps].tolist(),
+            known,
+            log.points[:steps].tolist(),
+            begins[:-1],
+            begins[1:],
+            strict=True,
+        )
+    )
+    return Repaired(still, removals)
