@@ -116,7 +116,7 @@ class Guarantee:
     @property
     def composition(self) -> Composition:
         """Return what further releases of a stream add."""
-        if self.notion == "delay-law":
+        if self.notion in ("delay-law", "anonymity"):
             return "none"
         return _COMPOSITIONS[self.per]
 

@@ -35,6 +35,18 @@ ADVICE: Mapping[Reason, str] = {
         "heartbeats at a stop"
     ),
     Reason.SECOND_IN_TICK: "a stream has several records in a tick; see ticks.several",
+    Reason.OTHER_SENSITIVE_VALUE: (
+        "records of a person say two sensitive values in a window; the first one counts. Correct "
+        "the producer, or shorten the window"
+    ),
+    Reason.TOO_MANY_PEOPLE: (
+        "a partition has more people in a window than its share of operator.max_people; raise that "
+        "in a new pipeline, or add partitions"
+    ),
+    Reason.TOO_MANY_POINTS: (
+        "a person has more points in a window than operator.max_points; a larger quantum makes "
+        "fewer of them"
+    ),
     Reason.NO_COLLECTION: "keys belong to no collection of the policy document",
     Reason.BAD_POLICY: "changes of policies are wrong; the log says why",
 }

@@ -34,6 +34,9 @@ class Reason(StrEnum):
     TOO_FAR_AHEAD = "too_far_ahead"
     TIME_NOT_BEGUN = "time_not_begun"
     SECOND_IN_TICK = "second_in_tick"
+    OTHER_SENSITIVE_VALUE = "other_sensitive_value"
+    TOO_MANY_PEOPLE = "too_many_people"
+    TOO_MANY_POINTS = "too_many_points"
     NO_COLLECTION = "no_collection"
     BAD_POLICY = "bad_policy"
 

@@ -64,6 +64,10 @@ class ReleaseMismatch(FuguError):
     """Report that a replayed release differs from the published one."""
 
 
+class UnsafeRelease(FuguError):
+    """Report that an attack succeeds on what was to be published: it is not."""
+
+
 class BudgetExhausted(FuguError):
     """Report that a stream cannot pay for another release, and the pipeline is to stop then."""
 
@@ -84,7 +88,14 @@ NO_RESTART_HELPS = 78
 """The exit code of `fugu run` after an error that the next start would meet again (EX_CONFIG)."""
 
 
-_FINAL = ConfigurationError, StartRefused, TakenOver, ReleaseMismatch, BudgetExhausted
+_FINAL = (
+    ConfigurationError,
+    StartRefused,
+    TakenOver,
+    ReleaseMismatch,
+    BudgetExhausted,
+    UnsafeRelease,
+)
 _MAY_PASS = StateInUse, StartContended
 
 

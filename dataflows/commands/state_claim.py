@@ -4,7 +4,7 @@ from rich.console import Console
 
 from fugu.dataflows.base.errors import ConfigurationError, KafkaUnavailable
 from fugu.dataflows.commands.arguments import PipelineArgument
-from fugu.dataflows.flows.sections import aggregate_of
+from fugu.dataflows.flows.sections import is_merged
 from fugu.dataflows.flows.state_directories import all_directories
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
@@ -43,8 +43,8 @@ def _unit(file: PipelineFile, client: Client, directory: StateDirectory) -> str:
     stored, pipeline = directory.stored(), file.pipeline
     if stored is not None:
         return unit_of(directory, stored.sink_identity)
-    merges = aggregate_of(pipeline) is not None and directory.path.name != "merge"
-    name = pipeline.partials_topic if merges else pipeline.sink.topic
+    tells = is_merged(pipeline) and directory.path.name != "merge"
+    name = pipeline.partials_topic if tells else pipeline.sink.topic
     topic = client.topic(name)
     if topic is None:
         raise KafkaUnavailable(f"topic {name} does not exist, so nobody holds {directory.path}")

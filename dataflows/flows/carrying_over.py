@@ -7,7 +7,7 @@ from hashlib import blake2b
 import orjson
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
-from fugu.dataflows.flows.sections import aggregate_of
+from fugu.dataflows.flows.sections import is_merged
 from fugu.dataflows.kinds import AlphabetOperator
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.mechanisms import columns_of, configure
@@ -124,7 +124,7 @@ def carried_over(before: PipelineFile, after: PipelineFile) -> CarriedOver:
 
 def _problems(before: PipelineFile, after: PipelineFile) -> Iterator[str]:
     old, new = before.pipeline, after.pipeline
-    if aggregate_of(old) is not None or aggregate_of(new) is not None:
+    if is_merged(old) or is_merged(new):
         yield (
             "operator.kind: an aggregate cannot be migrated, because what it spends is shared out "
             "over ticks that its partitions have not reached together. Let producers write to a "

@@ -17,30 +17,26 @@ from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
-import bytewax.operators as op
 import numpy as np
-from bytewax.dataflow import Stream
-from bytewax.operators import KeyedStream, StatefulBatchLogic
+from bytewax.operators import StatefulBatchLogic
 
-from fugu.dataflows.base.batches import Batch, Outgoing
+from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.errors import without_values
 from fugu.dataflows.base.metrics import RELEASES_LEFT, Metrics
 from fugu.dataflows.base.standing import Standing, Told
 from fugu.dataflows.base.ticks import Ticks
-from fugu.dataflows.flows.plan import Output, Plan
+from fugu.dataflows.flows.log_reading import Entries, LogPlan
+from fugu.dataflows.flows.plan import Output
 from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.kafka.sink import Shared
-from fugu.dataflows.kafka.source import part_name
 from fugu.dataflows.policies.longer_intervals import longer_intervals
 from fugu.dataflows.policies.zone_changes import Clocks
 from fugu.dataflows.publishing.envelope import Publisher, nothing_in
 from fugu.dataflows.records.contributions import Figures
-from fugu.dataflows.stages.log_entries import PLANS_KEY, Entry, MechanismPlan, read_entry
+from fugu.dataflows.stages.log_entries import PLANS_KEY, MechanismPlan
 from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
-from fugu.dataflows.state.recovery import resuming
-from fugu.dataflows.state.row_block import read
-from fugu.dataflows.state.row_log import BlockLog, require_whole
+from fugu.dataflows.state.row_log import BlockLog
 from fugu.operators.integer_column import IntegerColumn
 from fugu.operators.mechanism import (
     ChangeableMechanism,
@@ -53,8 +49,6 @@ from fugu.operators.mechanism import (
 
 log = logging.getLogger(__name__)
 
-Entries = list[tuple[int, Entry]]
-"""Entries of the log, and their offsets."""
 Show = Callable[[State], None]
 """Shows numbers of a mechanism that has this state."""
 TickReleases = Sequence[tuple[int, Releases]]
@@ -74,11 +68,10 @@ class Merged:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MergingPlan(Plan):
-    """Hold the plan of the merge; its source is the internal log."""
+class MergingPlan(LogPlan[Merged]):
+    """Hold the plan of the merge of partial sums."""
 
     merge: Merging
-    ticks: Ticks
     figures: Figures
     wait: PolicyWait | None = None
     """Says what the merge waits for, where policies change while the pipeline runs."""
@@ -87,15 +80,14 @@ class MergingPlan(Plan):
     noise: Callable[[Metrics], Show] | None = None
     """Makes what shows the noise that policies ask for."""
 
-    suffix: ClassVar[str] = ".merging"
-    steps: ClassVar[list[str]] = ["log", "read", "merge", "releases", "sink"]
+    kept: ClassVar[str] = _SUMS
 
-    def items(self, batches: Stream[Batch]) -> KeyedStream[Merged]:
-        """Read entries of the log, and release ticks that every partition has closed."""
+    def step(self) -> Callable[[bytes | None], "MergeStep"]:
+        """Return what makes the merge from its snapshot."""
         topic = self.fingerprint.source_topic
         rows, wait, clocks = self.directory.rows, self.wait, self.clocks
         show = self.noise and self.noise(self.metrics)
-        step = partial(
+        return partial(
             MergeStep,
             self.merge,
             topic,
@@ -106,7 +98,6 @@ class MergingPlan(Plan):
             standing=self.metrics.standing,
             left=self._show_left,
         )
-        return op.stateful_batch("merge", op.map("read", batches, self._read), step)
 
     def _show_left(self, state: State) -> None:
         """Show how many ticks the budget still pays for, where it ends."""
@@ -117,35 +108,16 @@ class MergingPlan(Plan):
 
     def outputs(self) -> list[Output]:
         """Return the sink, and the internal log if there are plans to be written to it."""
-        topic, begin = self.fingerprint.sink_topic, self.fingerprint.sink_begin
-        outputs = [Output("releases", "sink", self._releases, topic, begin)]
+        outputs = super().outputs()
         if isinstance(self.merge.mechanism, PlanningMechanism):
             topic, begin = self.fingerprint.source_topic, self.fingerprint.source_begin
             never_own = Shared(1, lambda part, key: False)
             outputs.append(Output("plans", "plan_log", _plans, topic, begin, shared=never_own))
         return outputs
 
-    def require_whole_rows(self) -> None:
-        """Raise what restoring the merge would refuse: a damaged snapshot, or damaged sums."""
-        if self.directory.is_empty:
-            return
-        pointers = resuming(self.directory.recovery).pointers
-        content = pointers.get((f"{self._flow}.merge", part_name(0)))
-        if content is not None:
-            header, _ = read(content)
-            if sums := header.get("sums"):
-                require_whole(self.directory.rows, sums.encode(), _SUMS)
-
-    def _read(self, batch: Batch) -> tuple[str, Entries]:
-        place = f"topic {self.fingerprint.source_topic}, partition 0, offset"
-        return part_name(0), [
-            (offset, read_entry(value, f"{place} {offset}"))
-            for offset, value in zip(batch.offsets, batch.values, strict=True)
-        ]
-
-    def _releases(self, merged: Merged) -> Outgoing:
-        with self.without_values("releases", 0, []):
-            return outgoing(merged.ticks, self.ticks, self.figures, self.publisher)
+    def released(self, merged: Merged) -> Outgoing:
+        """Return the figures of all groups."""
+        return outgoing(merged.ticks, self.ticks, self.figures, self.publisher)
 
 
 def _plans(merged: Merged) -> Outgoing:

@@ -3,7 +3,10 @@
 import logging
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
+from fugu.dataflows.flows.anonymizing import AnonymizingPlan
+from fugu.dataflows.flows.bounding import BoundingPlan
 from fugu.dataflows.flows.first_start import refuse_entries
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
@@ -12,7 +15,6 @@ from fugu.dataflows.flows.policy_noise import PolicyNoise
 from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.flows.preparation import Preparation
 from fugu.dataflows.flows.sections import (
-    aggregate_of,
     policies_of,
     publishes_the_truth,
     reports_spending,
@@ -20,8 +22,8 @@ from fugu.dataflows.flows.sections import (
 )
 from fugu.dataflows.flows.state_directories import merge_directory, policies_directory
 from fugu.dataflows.flows.streams import StreamsPlan
-from fugu.dataflows.flows.summing import SummingPlan
-from fugu.dataflows.kinds import AggregateOperator
+from fugu.dataflows.kafka.client import Topic
+from fugu.dataflows.kinds import AggregateOperator, AnonymizeOperator
 from fugu.dataflows.pipeline.policy_changes import signatures_of
 from fugu.dataflows.pipeline.policy_topic import loss_remarks
 from fugu.dataflows.pipeline.topics import (
@@ -33,22 +35,28 @@ from fugu.dataflows.pipeline.topics import (
 )
 from fugu.dataflows.policies.zone_changes import Clocks
 from fugu.dataflows.publishing.pseudonyms import Strangers
+from fugu.dataflows.stages.anonymizing import Anonymizing
+from fugu.dataflows.stages.bounding import Bounding
 from fugu.dataflows.stages.log_entries import COVERED_KEY, POLICIES_KEY, partition_key
 from fugu.dataflows.stages.merging import Merging
 from fugu.dataflows.stages.summing import Summing
+from fugu.dataflows.state.directory import StateDirectory
+from fugu.operators.anonymity.windows import AnonymizedWindows
 
 log = logging.getLogger(__name__)
 
 _FIGURES_AT_ONCE = 1_000_000
 """Bound the figures of one batch of partial sums, whatever is waiting in the log."""
+_ENTRIES_OF_PEOPLE = 20
+"""Bound what is read of people at once: an entry may take most of a megabyte."""
 
 
 def plans_of(preparation: Preparation, shards: list[int] | None) -> list[Plan]:
     """Plan all dataflows of the given shards, of all if none are given."""
-    aggregate = aggregate_of(preparation.pipeline)
-    if aggregate is None:
-        return _streams(preparation, shards)
-    return _aggregate(preparation, aggregate, shards)
+    operator = preparation.pipeline.operator
+    if isinstance(operator, AggregateOperator | AnonymizeOperator):
+        return _merged(preparation, operator, shards)
+    return _streams(preparation, shards)
 
 
 def _streams(preparation: Preparation, shards: list[int] | None) -> list[Plan]:
@@ -80,8 +88,10 @@ def _refusing_strangers(preparation: Preparation, plan: StreamsPlan) -> StreamsP
     return replace(plan, stage=replace(plan.stage, admission=admission))
 
 
-def _aggregate(
-    preparation: Preparation, operator: AggregateOperator, shards: list[int] | None
+def _merged(
+    preparation: Preparation,
+    operator: AggregateOperator | AnonymizeOperator,
+    shards: list[int] | None,
 ) -> list[Plan]:
     """Plan one dataflow for each shard, the merge, and changes of policies."""
     summing, merging = find_aggregate_topics(
@@ -92,40 +102,72 @@ def _aggregate(
     for shard, directory in directories.items():
         own = range(shard, summing.source.partitions, preparation.pipeline.state.shards)
         refuse_entries(preparation.client, summing.sink, directory, map(partition_key, own))
-    admission = preparation.admission(summing.source)
-    stage = Summing(operator.in_ticks(), operator.group_count, admission, operator.sets)
-    reading = preparation.reading(stage)
+    reading = preparation.reading(_bounding(preparation, operator, summing.source))
     plans: list[Plan] = [
-        preparation.plan(SummingPlan, directory, summing, shard, **reading)
+        preparation.plan(BoundingPlan, directory, summing, shard, **reading)
         for shard, directory in directories.items()
     ]
     if shards is None or 0 in shards:
         changing = preparation.pipeline.source.policies
         wait = None if changing is None else PolicyWait(changing.topic)
-        plans.append(_merging(preparation, operator, summing, merging, wait))
+        directory = merge_directory(preparation.file, preparation.directory_class)
+        directory.lock()
+        refuse_entries(preparation.client, summing.sink, directory, [partition_key(0)])
+        if isinstance(operator, AnonymizeOperator):
+            plans.append(_anonymizing(preparation, operator, directory, summing, merging))
+        else:
+            plans.append(_merging(preparation, operator, directory, summing, merging, wait))
         if wait is not None:
             plans.append(_policies(preparation, summing, wait))
     preparation.enter(topics)
     return plans
 
 
+def _bounding(
+    preparation: Preparation, operator: AggregateOperator | AnonymizeOperator, source: Topic
+) -> Bounding[Any]:
+    admission = preparation.admission(source)
+    if isinstance(operator, AnonymizeOperator):
+        return operator.gathering(admission)
+    return Summing(operator.in_ticks(), operator.group_count, admission, operator.sets)
+
+
+def _anonymizing(
+    preparation: Preparation,
+    operator: AnonymizeOperator,
+    directory: StateDirectory,
+    summing: Topics,
+    merging: Topics,
+) -> Plan:
+    mechanism, source = preparation.mechanism, summing.source
+    assert isinstance(mechanism, AnonymizedWindows)
+    return preparation.plan(
+        AnonymizingPlan,
+        directory,
+        merging,
+        publisher=preparation.publisher(source),
+        max_batch=_ENTRIES_OF_PEOPLE,
+        merge=Anonymizing(mechanism, preparation.scope, source.identity, source.partitions),
+        ticks=operator.in_ticks(),
+        records=operator.records(preparation.pipeline.source.field),
+    )
+
+
 def _merging(
     preparation: Preparation,
     operator: AggregateOperator,
+    directory: StateDirectory,
     summing: Topics,
     merging: Topics,
     wait: PolicyWait | None,
 ) -> Plan:
-    directory = merge_directory(preparation.file, preparation.directory_class)
     groups = operator.group_count
     identity, partitions = summing.source.identity, summing.source.partitions
-    directory.lock()
     policies = policies_of(preparation.pipeline)
     if publishes_the_truth(preparation.pipeline):
         log.warning(
             "operator.irrelevant is exact: where no policy is relevant, true figures are published"
         )
-    refuse_entries(preparation.client, summing.sink, directory, [partition_key(0)])
     return preparation.plan(
         MergingPlan,
         directory,

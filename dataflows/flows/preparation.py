@@ -18,7 +18,7 @@ from fugu.dataflows.flows.given import Given
 from fugu.dataflows.flows.pipeline_entry import pipeline_entry
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.sections import (
-    aggregate_of,
+    is_merged,
     layout_of,
 )
 from fugu.dataflows.flows.state_directories import (
@@ -145,15 +145,15 @@ class Preparation:
     def admission(self, source: Topic) -> Admission:
         """Admit as many keys in every partition."""
         most = -(-self.pipeline.state.max_keys // source.partitions)
-        partitioner, aggregate = self.pipeline.source.partitioner, aggregate_of(self.pipeline)
+        partitioner, operator = self.pipeline.source.partitioner, self.pipeline.operator
         assert partitioner != "auto"
-        if aggregate is None:
+        if not is_merged(self.pipeline):
             return Admission(partitioner, source.partitions, most)
         try:
-            aggregate.refuse_large_sums(most * source.partitions)
+            operator.refuse_large_sums(most * source.partitions)
         except ValueError as error:
             raise ConfigurationError(str(error)) from None
-        return Admission(partitioner, source.partitions, most, aggregate.covers)
+        return Admission(partitioner, source.partitions, most, operator.covers)
 
     def owned(self, shards: list[int] | None, topics: Topics) -> dict[int, StateDirectory]:
         """Lock the directories of the given shards, which all have partitions.

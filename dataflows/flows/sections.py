@@ -22,6 +22,11 @@ def aggregate_of(pipeline: Pipeline) -> AggregateOperator | None:
     return pipeline.operator if isinstance(pipeline.operator, AggregateOperator) else None
 
 
+def is_merged(pipeline: Pipeline) -> bool:
+    """Return whether all partitions tell of their ticks, and one merge releases them."""
+    return pipeline.operator.stage.merges
+
+
 def policies_of(pipeline: Pipeline) -> PolicyOperator | None:
     """Return the section of an aggregate under policies."""
     return pipeline.operator if isinstance(pipeline.operator, PolicyOperator) else None

@@ -1,6 +1,6 @@
 """Name the state directories of a pipeline: one for each shard, and those of an aggregate."""
 
-from fugu.dataflows.flows.sections import aggregate_of
+from fugu.dataflows.flows.sections import is_merged
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
@@ -42,7 +42,7 @@ def policies_directory(
 def all_directories(file: PipelineFile) -> list[StateDirectory]:
     """Return those of the shards and, where there are any, of the merge and of policy changes."""
     directories = shard_directories(file)
-    if aggregate_of(file.pipeline):
+    if is_merged(file.pipeline):
         directories.append(merge_directory(file))
     if file.pipeline.source.policies is not None:
         directories.append(policies_directory(file))

@@ -8,10 +8,10 @@ from itertools import chain
 from pathlib import Path
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
+from fugu.dataflows.flows.bounding import BoundingPlan
 from fugu.dataflows.flows.former_stages import former_rows
 from fugu.dataflows.flows.plan import flow_name
 from fugu.dataflows.flows.streams import StreamsPlan
-from fugu.dataflows.flows.summing import SummingPlan
 from fugu.dataflows.kafka.source import part_name
 from fugu.dataflows.pipeline.mechanisms import columns_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -160,7 +160,7 @@ def newest_tables(
 def _pointers(directory: StateDirectory) -> dict[int, bytes]:
     """Return the last pointer of every partition that has one."""
     pointers = resuming(directory.recovery).pointers
-    steps = StreamsPlan.stage_step, SummingPlan.stage_step
+    steps = StreamsPlan.stage_step, BoundingPlan.stage_step
     return {
         partition_of(pointer): pointer
         for (step, _), pointer in pointers.items()

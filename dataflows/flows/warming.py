@@ -3,7 +3,7 @@
 import numpy as np
 
 from fugu.dataflows.flows.given import Given
-from fugu.dataflows.flows.sections import aggregate_of, stage_of
+from fugu.dataflows.flows.sections import is_merged, stage_of
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.envelope import Publisher
@@ -33,7 +33,7 @@ def warm_up_without_kafka(file: PipelineFile) -> None:
     given, pipeline = Given.by(file), file.pipeline
     mechanism, codec = given.configured.mechanism, given.configured.codec
     codec.warm_up()
-    if aggregate_of(pipeline) is not None:
+    if is_merged(pipeline):
         return
     law = mechanism.law_digest()
     scope = DrawScope(given.keys.noise, pipeline.name, mechanism.kind, pipeline.version, law, 0)

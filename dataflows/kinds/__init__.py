@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 from pydantic import Field
 
+from fugu.dataflows.kinds.anonymize import AnonymizeOperator
 from fugu.dataflows.kinds.families.aggregates import AggregateOperator
 from fugu.dataflows.kinds.families.policies import PolicyOperator
 from fugu.dataflows.kinds.families.responses import ResponseOperator
@@ -20,6 +21,7 @@ __all__ = [
     "KINDS",
     "AggregateOperator",
     "AlphabetOperator",
+    "AnonymizeOperator",
     "Operator",
     "OperatorSection",
     "PolicyOperator",

@@ -9,6 +9,7 @@ from typing import Self
 
 from fugu.dataflows.base.metrics import BUILD, REFUSED_STARTS, Metrics
 from fugu.dataflows.flows.added_partitions import added_partitions
+from fugu.dataflows.flows.log_reading import LogPlan
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.monitoring.budgets import Budgets
@@ -137,9 +138,9 @@ class Monitor:
         alert, metrics, topic = self._file.pipeline.alert, self._metrics, watch.topic
         sentinels: list[Sentinel] = [self._health.snapshots, watch]
         for plan in plans:
-            if isinstance(plan, MergingPlan):
-                if plan.wait is not None:
-                    sentinels.append(PoliciesBehind(plan.wait))
+            if isinstance(plan, MergingPlan) and plan.wait is not None:
+                sentinels.append(PoliciesBehind(plan.wait))
+            if isinstance(plan, LogPlan):
                 sentinels.append(FiguresWait(topic, metrics.standing, plan.ticks))
         ticks, budget = self._file.pipeline.operator.in_ticks(), self._file.pipeline.budget
         if ticks is not None:

@@ -22,7 +22,6 @@ from fugu.dataflows.pipeline.sections import (
     TopicName,
 )
 from fugu.dataflows.pipeline.source_section import Source, TimestampField
-from fugu.dataflows.stages.stage_kind import StageKind
 
 _LONGEST_TRANSACTION = timedelta(seconds=60)
 
@@ -84,7 +83,9 @@ class Pipeline(Section):
                 "source.budget: counts epsilon and delta of streams or windows of time, without a "
                 f"model or policies, which {operator.kind} does not state; delete it"
             )
-        if self.sink.partials is not None and operator.stage is not StageKind.AGGREGATE:
+        if operator.no_original_key is not None and self.sink.key == "original":
+            raise ValueError(f"sink.key: {operator.no_original_key.format(kind=operator.kind)}")
+        if self.sink.partials is not None and not operator.stage.merges:
             raise ValueError(f"sink.partials: {operator.kind} has no partial sums; delete it")
         if source.policies is not None:
             if not operator.under_policies:

@@ -6,6 +6,7 @@ from math import isinf, sqrt
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.neighbours_text import (
     counted_in_windows,
+    duration,
     per_in_words,
     protected_in_words,
 )
@@ -17,6 +18,7 @@ _NOTIONS = {
     "sip": "Sequence Information Privacy",
     "ldp": "Local Differential Privacy",
     "dp": "Differential Privacy",
+    "anonymity": "Anonymity of records with a sensitive value",
     "delay-law": "Delay law",
     "w-event-dp": "Differential Privacy of windows (w-event)",
     "w-event-ldp": "Local Differential Privacy of windows (w-event)",
@@ -49,6 +51,8 @@ def in_words(guarantee: Guarantee) -> str:
 def parts_in_words(guarantee: Guarantee) -> dict[str, str]:
     """Say the same part by part, each under its title."""
     notion = notion_in_words(guarantee.notion)
+    if guarantee.notion == "anonymity" and guarantee.sound:
+        return _anonymity_in_words(guarantee)
     if not guarantee.sound or isinf(guarantee.epsilon):
         return {"promise": f"{notion}: no bound is promised", "because": str(guarantee.proof)}
     if guarantee.total_delta >= 1.0:
@@ -66,6 +70,20 @@ def parts_in_words(guarantee: Guarantee) -> dict[str, str]:
         "against": str(guarantee.adversary),
         **{title: words for title, words in optional.items() if words},
         "composition": _COMPOSITIONS[guarantee.composition],
+        "proof": str(guarantee.proof),
+    }
+
+
+def _anonymity_in_words(guarantee: Guarantee) -> dict[str, str]:
+    """Say what holds for each window, where no epsilon bounds what is learned."""
+    width = guarantee.tick_milliseconds
+    each = "each window" if width is None else f"each window of {duration(width)}"
+    return {
+        "promise": f"{notion_in_words(guarantee.notion)}, for {each}; no epsilon bounds what a "
+        "release tells",
+        "against": str(guarantee.adversary),
+        "bounds": "; ".join(map(str, guarantee.accounting)),
+        "composition": "windows do not compose: each promise is about one window",
         "proof": str(guarantee.proof),
     }
 

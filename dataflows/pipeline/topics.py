@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.kafka.client import Bounds, Client, Topic
 from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.stages.stage_kind import StageKind
 
 _UNLIMITED = str(2**63 - 1)
 _SINK_SETTINGS = {
@@ -155,7 +154,7 @@ def outputs(pipeline: Pipeline, source: Topic, begun: int | None = None) -> list
     """Return the topics that a pipeline writes: releases, dead letters, and partial sums."""
     old, sink = begun is not None, pipeline.sink
     dead_letters = Output("sink.dead_letters", sink.dead_letter_topic, source, old)
-    if pipeline.operator.stage is not StageKind.AGGREGATE:
+    if not pipeline.operator.stage.merges:
         return [Output("sink.topic", sink.topic, source, old), dead_letters]
     partials = Output("sink.partials", pipeline.partials_topic)
     return [Output("sink.topic", pipeline.sink.topic), dead_letters, partials]

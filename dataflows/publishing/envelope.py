@@ -15,6 +15,7 @@ from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.published import GUARANTEE_HEADER, RELEASE_HEADER
 from fugu.operators.byte_column import ByteColumn, bytes_of
 from fugu.operators.integer_column import IntegerColumn
+from fugu.operators.mechanism import Integers
 from fugu.operators.randomness import DrawScope
 
 KeyPolicy = Literal["pseudonym", "original", "none"]
@@ -81,12 +82,16 @@ class Publisher:
         )
 
     def tick_headers(
-        self, topic: str, keys: Sequence[bytes], ticks: Sequence[int]
+        self,
+        topic: str,
+        keys: Sequence[bytes],
+        ticks: Sequence[int],
+        parts: Integers | None = None,
     ) -> HeaderColumns:
         """Return the headers of what is said about ticks of groups, or of the partitions of a
-        topic."""
-        epochs = IntegerColumn(np.zeros(len(keys), dtype=np.int64))
-        ids = self.scope.tick_release_ids(topic, keys, epochs, ticks)
+        topic: of several things with one key and tick, each has a number among its `parts`."""
+        numbers = np.zeros(len(keys), dtype=np.int64) if parts is None else parts
+        ids = self.scope.tick_release_ids(topic, keys, IntegerColumn(numbers), ticks)
         return self._headers(ids)
 
     def record_headers(self, partition: int, offsets: Sequence[int]) -> HeaderColumns:

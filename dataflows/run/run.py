@@ -28,7 +28,7 @@ from bytewax.run import cli_main
 from fugu.dataflows.base.errors import ConfigurationError, FuguError, ShutOut, unexpected
 from fugu.dataflows.base.native_stderr import native_stderr_hidden
 from fugu.dataflows.flows.plan import Plan, Shard, require_held_now
-from fugu.dataflows.flows.sections import aggregate_of, end_of
+from fugu.dataflows.flows.sections import end_of, is_merged
 from fugu.dataflows.flows.starting import prepared, prepared_after_a_look
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.monitor import Monitor
@@ -150,7 +150,7 @@ def flow(path: str) -> Dataflow:
         -r STATE/shard-0000/recovery -s 1 -b 0
     """
     file = PipelineFile.read(Path(path))
-    if file.pipeline.state.shards > 1 or aggregate_of(file.pipeline):
+    if file.pipeline.state.shards > 1 or is_merged(file.pipeline):
         raise ConfigurationError("bytewax.run runs one dataflow only; use fugu run")
     [plan] = prepared(file, None, StopFlag())
     return plan.build().dataflow

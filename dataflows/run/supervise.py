@@ -7,7 +7,7 @@ from contextlib import closing
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.base.logs import LogFormat
-from fugu.dataflows.flows.sections import aggregate_of
+from fugu.dataflows.flows.sections import is_merged
 from fugu.dataflows.monitoring.refused_starts import RefusedStarts
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.child import Child
@@ -38,7 +38,7 @@ def supervise(file: PipelineFile, processes: int, log_format: LogFormat | None) 
         except StartRefused as error:
             RefusedStarts(file.resolve(pipeline.state.directory)).count(error)
             raise
-        merging = aggregate_of(pipeline) is not None
+        merging = is_merged(pipeline)
         announcement = _Announcement(pipeline.name, children, merging)
         following.watch(endpoint.numbers, lambda: None)
         code = keep_running(children, lambda: stop.requested or following.decided, announcement)

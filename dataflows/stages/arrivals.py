@@ -65,7 +65,8 @@ class Arrivals(Stage[Made], Generic[Closed, Made]):
         records.without(present, homeless, dead)
         said = np.flatnonzero((records.values[present] >= 0) & (cells >= 0))
         values = decoded.values[records.values[present[said]]]
-        noted = self._note(table, rows[said], cells[said], ticks[said], values)
+        times = records.times[present[said]]
+        noted = self._note(table, rows[said], cells[said], times, values)
         records.without(present[said], noted, dead)
 
     @abstractmethod
@@ -81,7 +82,7 @@ class Arrivals(Stage[Made], Generic[Closed, Made]):
 
     @abstractmethod
     def _note(
-        self, table: RowTable, rows: Integers, cells: Integers, ticks: Integers, values: Array
+        self, table: RowTable, rows: Integers, cells: Integers, times: Integers, values: Array
     ) -> Mapping[int, Reason]:
         """Write values into their cells, in order; return those that are refused."""
 

@@ -66,11 +66,11 @@ class PayloadsPerTick(PerTick):
         return self._made(partition, released, DeadLetters())
 
     def _note(
-        self, table: RowTable, rows: Integers, cells: Integers, ticks: Integers, values: Array
+        self, table: RowTable, rows: Integers, cells: Integers, times: Integers, values: Array
     ) -> Mapping[int, Reason]:
         """Write values into their cells, all of a tick as a list where the pipeline says so."""
         if self.ticks.several != "list":
-            return super()._note(table, rows, cells, ticks, values)
+            return super()._note(table, rows, cells, times, values)
         table.touch(rows)
         held, present = table.live("values"), table.live("present")
         refused: dict[int, Reason] = {}

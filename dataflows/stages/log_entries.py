@@ -1,4 +1,5 @@
-"""Read and write the internal log of an aggregate: partial sums, changes of policies, marks, plans.
+"""Read and write the internal log: partial sums or people of windows, changes of policies, marks,
+plans.
 
 It is the only input of the merge, and so the one place that says what came before what. What it
 holds is raw data of the trusted zone, with access rules of its own.
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 
 from fugu.dataflows.base.errors import FuguError, StartRefused
 from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.window_people import WindowPeople
 from fugu.dataflows.state.row_block import read, written
 
 
@@ -52,7 +54,7 @@ class PoliciesCovered:
         return written({"policies_covered": self.offset}, [])
 
 
-Entry = PartialSums | PolicyChange | PoliciesCovered | MechanismPlan
+Entry = PartialSums | WindowPeople | PolicyChange | PoliciesCovered | MechanismPlan
 
 
 def read_entry(content: bytes | None, place: str) -> Entry:
@@ -66,6 +68,8 @@ def read_entry(content: bytes | None, place: str) -> Entry:
             return PoliciesCovered(header["policies_covered"])
         if "plan" in header:
             return MechanismPlan(body.take(header["plan"], "u1").tobytes())
+        if "people" in header:
+            return WindowPeople.of(header, body)
         return PartialSums.of(header, body)
     except (StartRefused, ValueError, KeyError, TypeError):
         raise FuguError(
@@ -75,7 +79,7 @@ def read_entry(content: bytes | None, place: str) -> Entry:
 
 
 def partition_key(partition: int) -> bytes:
-    """Return the key of partial sums of a source partition."""
+    """Return the key of what a source partition told of its ticks."""
     return b"%d" % partition
 
 

@@ -4,7 +4,7 @@ A tick to which nobody contributed has an entry in the log too, because the merg
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ class PartialSums:
     groups: Integers
     sums: Integers
     skipped: int = 0
+    part: ClassVar[int] = 0
 
     def encoded(self) -> bytes:
         """Return the block that the log holds, with groups as steps from one to the next.

@@ -62,7 +62,7 @@ class PerTick(Arrivals[TickReleases, Sanitized], StreamStage):
         return cells
 
     def _note(
-        self, table: RowTable, rows: Integers, cells: Integers, ticks: Integers, values: Array
+        self, table: RowTable, rows: Integers, cells: Integers, times: Integers, values: Array
     ) -> Mapping[int, Reason]:
         table.touch(rows)
         held, present = table.live("values"), table.live("present")

@@ -25,11 +25,15 @@ class Progress:
     skipped: list[tuple[int, int, int]] = field(default_factory=list)
     following: int | None = None
 
+    def knows(self, partition: int, tick: int) -> bool:
+        """Return whether a partition told a tick before."""
+        return (partition, tick) in self.beyond or tick <= self.last.get(partition, tick - 1)
+
     def told(self, partition: int, tick: int, skipped: int) -> bool:
         """Take in that a partition told a tick, and skipped some before; return whether that is
         new."""
         last, first = self.last, tick - skipped
-        if (partition, tick) in self.beyond or tick <= last.get(partition, first - 1):
+        if self.knows(partition, tick):
             return False
         if partition not in last:
             self.following = first if self.following is None else min(self.following, first)

@@ -7,6 +7,7 @@ from functools import partial
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.records.deduplication import Deduplication
 from fugu.dataflows.stages.displaced import tick_columns
+from fugu.dataflows.stages.gathering import window_cells
 from fugu.dataflows.stages.per_record import row_columns
 from fugu.dataflows.stages.reports import report_columns
 from fugu.dataflows.stages.series import series_columns
@@ -22,6 +23,12 @@ class StageKind(Enum):
     SERIES = "one number per tick"
     REPORTS = "one report per tick, or per record where every record is one"
     AGGREGATE = "figures over all users, per tick"
+    WINDOW = "records of all users, anonymised per tick"
+
+    @property
+    def merges(self) -> bool:
+        """Return whether all partitions tell of their ticks, and one merge releases them."""
+        return self in (StageKind.AGGREGATE, StageKind.WINDOW)
 
     def columns(
         self, mechanism: Mechanism, ticks: Ticks | None, deduplication: Deduplication | None
@@ -32,6 +39,8 @@ class StageKind(Enum):
         match self:
             case StageKind.AGGREGATE:
                 return partial(cells, ticks)
+            case StageKind.WINDOW:
+                return partial(window_cells, ticks)
             case StageKind.SERIES:
                 return series_columns(mechanism, ticks)
             case StageKind.REPORTS:

@@ -5,33 +5,22 @@ late or too far ahead depends on the times of records before it in its partition
 they were cut into batches.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from fugu.dataflows.base.batches import DeadLetters, Reason
-from fugu.dataflows.base.ticks import CLOSED, NO_TICK, Passed, Ticks
+from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.arrivals import Arrivals, claim
+from fugu.dataflows.stages.bounding import Bounding, cells_of
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.column import selected
 from fugu.operators.mechanism import Array, Integers, State
-from fugu.operators.temporal.temporal_perturbation import End
 
 
 @dataclass(frozen=True)
-class Summed:
-    """Hold the sums of ticks that are closed now, in order, and refused records."""
-
-    partition: int
-    partials: list[PartialSums] = field(default_factory=list)
-    dead: DeadLetters = field(default_factory=DeadLetters)
-
-
-@dataclass(frozen=True)
-class Summing(Arrivals[PartialSums, Summed]):
+class Summing(Bounding[PartialSums]):
     """Sum the contributions of one partition's users to `groups` groups: an amount to one of them,
     or one to each group of a set, if `sets` says so."""
 
@@ -40,96 +29,23 @@ class Summing(Arrivals[PartialSums, Summed]):
     admission: Admission
     sets: bool = False
 
+    held: ClassVar[tuple[str, ...]] = ("group", "amount")
+
     def start(self, rows: int) -> State:
         """Return the columns of fresh rows."""
         return cells(self.ticks, rows)
 
-    def holds(self, table: RowTable) -> bool:
-        """Return whether people have been there in ticks that are open."""
-        return CLOSED in table.clock and bool((table.live("seen") > table.clock[CLOSED]).any())
-
-    def finish(self, partition: int, table: RowTable, end: End) -> Summed:
-        """Return nothing: a tick that is open may still get contributions."""
-        return Summed(partition)
-
-    def _refusals(
-        self, table: RowTable, partition: int, keys: Sequence[bytes], ticks: Integers
-    ) -> dict[int, Reason]:
-        """Give new keys rows, and return which get none.
-
-        A row whose last record is in a tick that is closed is free: as long as somebody has a
-        record in an open one, nobody else gets it.
-        """
-        new = len(set(selected(keys, table.unknown(keys))))
-        most, refused = self.admission.max_keys, dict[int, Reason]()
-        if len(table) + new <= most:
-            return self.admission.refusals(table, partition, keys)
-        seen, closed = table.live("seen"), table.clock[CLOSED]
-        free = iter(np.flatnonzero(seen <= closed).tolist())
-        for place, (key, tick) in enumerate(zip(keys, ticks.tolist(), strict=True)):
-            reason = None if key in table else self.admission.refusal(partition, key)
-            if reason is None and len(table) >= most and key not in table:
-                row = next((row for row in free if seen[row] <= closed), None)
-                if row is None:
-                    reason = Reason.TOO_MANY_KEYS
-                else:
-                    table.recycle(row, key)
-            if reason is not None:
-                refused[place] = reason
-                continue
-            row = table.row_of(key)
-            seen = table.live("seen")
-            seen[row] = max(seen[row], tick)
-        return refused
-
-    def _cells(self, table: RowTable, rows: Integers, ticks: Integers) -> Integers:
-        np.maximum.at(table.live("seen"), rows, ticks)
-        table.touch(rows)
-        cells, columns, closed = ticks % self.ticks.open, table.columns, table.clock[CLOSED]
-        ahead = np.flatnonzero(ticks > closed + self.ticks.open)
-        if len(ahead):
-            held = columns["tick"][:, -1]
-            claimed = claim(held, held[rows[ahead]] <= closed, rows[ahead], ticks[ahead])
-            columns["group"][claimed, -1] = columns["amount"][claimed, -1] = 0
-            cells[ahead] = np.where(held[rows[ahead]] == ticks[ahead], self.ticks.open, -1)
-        return cells
-
     def _note(
-        self, table: RowTable, rows: Integers, cells: Integers, ticks: Integers, values: Array
+        self, table: RowTable, rows: Integers, cells: Integers, times: Integers, values: Array
     ) -> dict[int, Reason]:
         """Write contributions into their cells, of several to one cell the last one."""
         groups, amounts = values.reshape(-1, 2).T
-        columns = table.columns
+        columns, ticks = table.columns, times // self.ticks.width
         for name, column in (("tick", ticks), ("group", groups), ("amount", amounts)):
             columns[name][rows, cells] = column
         return {}
 
-    def _close(self, partition: int, table: RowTable, passed: Passed) -> list[PartialSums]:
-        """Return the sums of closed ticks; an empty one stands for all that are skipped."""
-        partials = []
-        for tick in passed.closed:
-            partials.append(self._summed(partition, table, tick))
-            self._come_to(table, tick + self.ticks.open)
-        if passed.skipped:
-            nothing = np.zeros(0, dtype=np.int64)
-            last, before = passed.skipped[-1], len(passed.skipped) - 1
-            partials.append(PartialSums(partition, last, nothing, nothing, skipped=before))
-        return partials
-
-    def _made(self, partition: int, closed: list[PartialSums], dead: DeadLetters) -> Summed:
-        return Summed(partition, closed, dead.in_order())
-
-    def _come_to(self, table: RowTable, tick: int) -> None:
-        """Move what users who are ahead contribute to this tick to the cell of the one closed."""
-        columns, before, after = table.columns, self.ticks.open, tick % self.ticks.open
-        rows = np.flatnonzero(columns["tick"][:, before] == tick)
-        if len(rows):
-            for name in ("tick", "group", "amount"):
-                columns[name][rows, after] = columns[name][rows, before]
-            columns["tick"][rows, before] = NO_TICK
-            table.touch(rows)
-
-    def _summed(self, partition: int, table: RowTable, tick: int) -> PartialSums:
+    def _of_tick(self, partition: int, table: RowTable, tick: int) -> list[PartialSums]:
         columns, cell = table.columns, tick % self.ticks.open
         rows = np.flatnonzero(columns["tick"][:, cell] == tick)
         amounts = columns["amount"][rows, cell]
@@ -140,20 +56,14 @@ class Summing(Arrivals[PartialSums, Summed]):
         else:
             np.add.at(sums, columns["group"][rows, cell], amounts)
         groups = np.flatnonzero(sums)
-        return PartialSums(partition, tick, groups, sums[groups])
+        return [PartialSums(partition, tick, groups, sums[groups])]
+
+    def _skipped(self, partition: int, ticks: range) -> PartialSums:
+        nothing = np.zeros(0, dtype=np.int64)
+        return PartialSums(partition, ticks[-1], nothing, nothing, skipped=len(ticks) - 1)
 
 
 def cells(ticks: Ticks, rows: int) -> State:
-    """Return the columns of fresh rows.
-
-    There is a cell for each tick that may be open, and one for a tick that stream time has not come
-    to; it belongs to the tick that it names. `seen` is the last tick in which there was a record,
-    whatever it held.
-    """
-    shape = (rows, ticks.open + 1)
-    return {
-        "tick": np.full(shape, NO_TICK),
-        "group": np.zeros(shape, dtype=np.int64),
-        "amount": np.zeros(shape, dtype=np.int64),
-        "seen": np.full(rows, NO_TICK),
-    }
+    """Return the columns of fresh rows."""
+    nothing = np.zeros((), dtype=np.int64)
+    return cells_of(ticks, rows, {"group": nothing, "amount": nothing})

@@ -37,17 +37,23 @@ def killed_and_undisturbed(
     placed: Sequence[Placed],
     operator: Mapping[str, Any],
     whole: Whole,
+    *,
+    value: str = "zone",
+    key: str = "original",
+    kills: int = KILLS,
 ) -> tuple[Document, Document]:
     """Run both until everything has come out; returns both pipelines, the killed one first.
 
     Records come in parts, and there is a kill after each but the last, so that none comes too late.
     """
     source = topics("source", partitions=PARTITIONS)
-    ends = [part * len(placed) // (KILLS + 1) for part in range(KILLS + 2)]
+    ends = [part * len(placed) // (kills + 1) for part in range(kills + 2)]
     parts = [placed[begin:end] for begin, end in pairwise(ends)]
     killed, undisturbed = (
         aggregate_document(bootstrap, topics, source, operator) for _ in range(2)
     )
+    for document in (killed, undisturbed):
+        document["source"]["value"], document["sink"]["key"] = value, key
     here = write_pipeline(folder / "killed", killed)
     there = write_pipeline(folder / "undisturbed", undisturbed)
     with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer:
@@ -65,14 +71,14 @@ def killed_and_undisturbed(
         random = Random(99)
         with running(there) as alone, ExitStack() as stack:
             shards = [stack.enter_context(_shard(here, number)) for number in range(SHARDS)]
-            for kill in range(1, KILLS + 1):
+            for kill in range(1, kills + 1):
                 produce(bootstrap, source, parts[kill - 1])
                 victim = random.randrange(SHARDS)
-                target = int(WAITED_FOR * whole.partials * kill / (KILLS + 1))
+                target = int(WAITED_FOR * whole.partials * kill / (kills + 1))
                 shards[victim].wait_until(partial(reached, target))
                 shards[victim].kill()
                 shards[victim] = stack.enter_context(_shard(here, victim))
-            produce(bootstrap, source, parts[KILLS])
+            produce(bootstrap, source, parts[kills])
             shards[0].wait_until(lambda: done(killed))
             alone.wait_until(lambda: done(undisturbed))
             alone.wait_until(lambda: released_by(killed) == released_by(undisturbed))

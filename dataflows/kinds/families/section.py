@@ -15,7 +15,9 @@ from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Array, Mechanism
 from fugu.operators.temporal.temporal_perturbation import End
 
-Evaluation = Literal["records", "displaced", "series", "windows", "policies", "real_time"]
+Evaluation = Literal[
+    "records", "displaced", "series", "windows", "policies", "real_time", "anonymity"
+]
 """Name what `fugu evaluate` and `fugu audit` do with a kind."""
 
 
@@ -59,6 +61,8 @@ class OperatorSection(Section, ABC):
     """Say what epsilon counts, so that kinds are compared with those that count alike."""
     no_dedupe: ClassVar[str | None] = None
     """Why copies of records do no harm in ticks of event time."""
+    no_original_key: ClassVar[str | None] = None
+    """Why releases cannot have the key of a user, where they cannot."""
     spent_in: ClassVar[str] = "nats"
     instead: ClassVar[Mapping[str, str]] = {}
     """Hold the answers to keys that only other kinds of the family have."""
@@ -97,7 +101,7 @@ class OperatorSection(Section, ABC):
     @property
     def streams_can_move(self) -> bool:
         """Return whether no partition stands at ticks of its own, so that rows go anywhere."""
-        return self.stage is not StageKind.AGGREGATE and self.in_ticks() is None
+        return not self.stage.merges and self.in_ticks() is None
 
     @property
     def releases_record_by_record(self) -> bool:

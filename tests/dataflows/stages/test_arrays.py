@@ -16,7 +16,8 @@ from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.arrivals import Arrivals
-from fugu.dataflows.stages.summing import Summed
+from fugu.dataflows.stages.bounding import Bounded
+from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.state.row_table import RowTable
 from tests.dataflows.stages.aggregates.exact import GROUPS, Aggregate
 from tests.dataflows.stages.arrays import in_arrays, scattered
@@ -47,10 +48,10 @@ class Stream:
         return left, table.take_everything(), reasons
 
 
-def plain(made: Summed | Sanitized) -> Iterator[object]:
+def plain(made: Bounded[PartialSums] | Sanitized) -> Iterator[object]:
     """What leaves, as objects that can be compared: a number that is none equals itself."""
     yield from zip(made.dead.offsets, made.dead.timestamps, made.dead.reasons, strict=True)
-    if isinstance(made, Summed):
+    if isinstance(made, Bounded):
         yield from [one.encoded() for one in made.partials]
     else:
         notes = {name: note.tolist() for name, note in made.releases.annotations.items()}

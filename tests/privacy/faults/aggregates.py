@@ -5,10 +5,11 @@ from dataclasses import replace
 from math import inf
 
 from fugu.dataflows.base.batches import Decoded, Reason, RefusedRecords
+from fugu.dataflows.stages.bounding import Bounded
 from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.stages.partial_sums import PartialSums
-from fugu.dataflows.stages.summing import Summed, Summing
+from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.leakage.correlation import TemporalCorrelation
 from fugu.operators.leakage.matrices import Matrix
@@ -32,9 +33,9 @@ class EveryRecordCounts(Summing):
     """Add up what several records of one person say in a tick."""
 
     def _note(
-        self, table: RowTable, rows: Integers, cells: Integers, ticks: Integers, values: Array
+        self, table: RowTable, rows: Integers, cells: Integers, times: Integers, values: Array
     ) -> dict[int, Reason]:
-        columns = table.columns
+        columns, ticks = table.columns, times // self.ticks.width
         for row, cell, tick, value in zip(rows, cells, ticks, values.reshape(-1, 2), strict=True):
             before = columns["amount"][row, cell] if columns["tick"][row, cell] == tick else 0
             columns["tick"][row, cell], columns["group"][row, cell] = tick, value[0]
@@ -45,7 +46,7 @@ class EveryRecordCounts(Summing):
 class RefusedRecordsAreNotSeen(Summing):
     """Move time by the records whose values are accepted only."""
 
-    def __call__(self, decoded: Decoded, table: RowTable) -> Summed:
+    def __call__(self, decoded: Decoded, table: RowTable) -> Bounded[PartialSums]:
         return super().__call__(replace(decoded, refused=RefusedRecords()), table)
 
 

@@ -1,0 +1,1 @@
+"""Anonymise windows of trajectories that carry a sensitive value."""

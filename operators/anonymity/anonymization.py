@@ -1,0 +1,238 @@
+"""Anonymise the trajectories of one window: virtualise, suppress, repair, attack, shuffle."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from hashlib import blake2b
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from fugu.operators.anonymity.attacks import Attacks, attacked
+from fugu.operators.anonymity.guarantees import anonymity_guarantee
+from fugu.operators.anonymity.infeasible import check_base_rate
+from fugu.operators.anonymity.limits import Limits
+from fugu.operators.anonymity.records import Booleans, Table
+from fugu.operators.anonymity.repair import Removal, repaired
+from fugu.operators.anonymity.suppression import suppressed
+from fugu.operators.anonymity.taxonomy import Taxonomy
+from fugu.operators.anonymity.virtualisation import virtual_values
+from fugu.operators.byte_fields import binding_digest
+from fugu.operators.guarantee import Guarantee
+from fugu.operators.mechanism import Draws, Integers
+
+KEY_BYTES = 16
+
+Stage = Literal["repair", "thesis"]
+
+
+class AttackSucceeded(Exception):
+    """Say that an attack finds something in what was to be published: nothing may be."""
+
+    def __init__(self, attacks: Attacks) -> None:
+        super().__init__(
+            f"{attacks.hits:,} attacks succeed on the window that was to be published; nothing of "
+            "it is. This is a fault of Fugu: keep the state directory, and report it"
+        )
+        self.attacks = attacks
+
+
+@dataclass(frozen=True, eq=False)
+class Anonymized:
+    """Hold what is released of a table, and what became of the rest.
+
+    In the order of the release: `rows`, the row of the table that each released row was made of
+    (never released); `keys`, a fresh key of 16 bytes for each; `values`, the index of the category
+    to release. `kept` says of each point of the table whether it is released; `dropped` lists rows
+    that have no point left. `suppressed` counts the points that stage 1 removed, and `removals`
+    are the steps of stage 2. The attacks were tried on the `input`, `after_suppression`, and on
+    `released`.
+    """
+
+    rows: Integers
+    keys: tuple[bytes, ...]
+    values: Integers
+    kept: Booleans
+    dropped: Integers
+    suppressed: int
+    removals: tuple[Removal, ...]
+    input: Attacks
+    after_suppression: Attacks
+    released: Attacks
+
+    @property
+    def points_removed(self) -> dict[str, int]:
+        """Return how many points each reason has removed."""
+        removed = {"suppression": self.suppressed, "support": 0, "confidence": 0, "correlated": 0}
+        for step in self.removals:
+            removed[step.reason] += len(step.rows)
+        return removed
+
+
+@dataclass(frozen=True)
+class Anonymization:
+    """Remove points of trajectories until few known points neither identify nor disclose.
+
+    Claim. In every release, whatever `known_points` points (at most) of a released trajectory an
+    adversary knows, at least `people` different people match, and no category of the sensitive
+    value has more than `confidence` of the records that match. The attacks of section 5 are
+    counted again from the release; a hit raises `AttackSucceeded`. What this is not (differential
+    privacy, above all) is in `guarantees()`.
+
+    Parameters: `taxonomy` of sensitive values; `privacy_height`, the level (at least 2) that values
+    are generalised to; `people`, K, at least 2; `known_points`, rho, at least 1; `confidence`,
+    sigma, an exact share between 0 and 1; `linked`: released rows of one user carry one key, so
+    that the correlated attack is stronger; `stage`: "thesis" stops after stage 1, whose claim is
+    known to fail, and is there to compare with.
+
+    Input: a `Table`, rows in the order of (first event time, user). Release: `Anonymized`. Released
+    values are categories: the issue wins over the specification, which releases original
+    values. Confidence is tested on these very categories. That bounds the confidence in an
+    original value too, since a category contains it. Trajectories are the same either way.
+
+    Errors: `Infeasible` where even an adversary without a point knows too much; `ValueError` for
+    parameters out of range, and values that the taxonomy does not have. A `privacy_height` above
+    the height of the taxonomy generalises nothing, and is among `warnings`.
+
+    >>> from fugu.operators.anonymity.records import Record
+    >>> taxonomy = Taxonomy.from_tree({"Disease": {"Virus": ["Dengue"], "Lung": None}})
+    >>> dengue, lung = taxonomy.index("Dengue"), taxonomy.index("Lung")
+    >>> rows = [Record(0, (1, 5), dengue), Record(1, (1, 5), lung), Record(2, (1, 7), dengue)]
+    >>> rows += [Record(3, (1,), lung)]
+    >>> done = Anonymization(taxonomy, 2, people=2, known_points=1).anonymize(Table.of(rows), None)
+    >>> done.kept.tolist(), [taxonomy.names[value] for value in done.values]
+    ([True, True, True, True, True, False, True], ['Virus', 'Lung', 'Virus', 'Lung'])
+
+    Source: anonymisation specification, sections 2 to 5; Hemkumar (2021), chapter 4, with the
+    corrections of section 8.
+    """
+
+    kind: ClassVar[str] = "anonymize"
+    implementation: ClassVar[int] = 1
+
+    taxonomy: Taxonomy
+    privacy_height: int
+    people: int
+    known_points: int
+    confidence: Fraction = Fraction(1, 2)
+    linked: bool = False
+    stage: Stage = "repair"
+
+    def __post_init__(self) -> None:
+        if self.privacy_height < 2:
+            raise ValueError("privacy_height: must be at least 2; the root, level 1, says nothing")
+        if self.stage not in ("repair", "thesis"):
+            raise ValueError("stage: must be repair or thesis")
+        _ = self.limits
+
+    @cached_property
+    def limits(self) -> Limits:
+        """Return what every knowledge must leave open."""
+        return Limits(self.people, self.known_points, self.confidence, self.linked)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what is allowed, and probably not meant."""
+        if self.privacy_height <= self.taxonomy.height:
+            return ()
+        return (
+            f"privacy_height {self.privacy_height} is above the height of the taxonomy, "
+            f"{self.taxonomy.height}: no value is generalised",
+        )
+
+    @cached_property
+    def categories(self) -> Integers:
+        """Return the index of the category of each value of the taxonomy, by index."""
+        return self.taxonomy.categories(self.privacy_height)
+
+    def anonymize(self, table: Table, draws: Draws | None) -> Anonymized:
+        """Return the release of a window.
+
+        `draws` has one row, whose position is that of the window; each row of the table has the
+        words of one coordinate. Without draws rows keep their order, and their keys are empty.
+        """
+        if len(table) and int(table.values.max()) >= len(self.taxonomy.names):
+            raise ValueError("table: a value is not in the taxonomy")
+        limits, categories = self.limits, self.categories[table.values]
+        if self.stage == "repair":
+            check_base_rate(table, categories, limits, "input")
+        before = attacked(table, categories, limits)
+        virtual = virtual_values(table, self.taxonomy, self.privacy_height)
+        first = suppressed(table, virtual, people=self.people, known_points=self.known_points)
+        between = self._attacked(table, first)
+        kept = first
+        removals: tuple[Removal, ...] = ()
+        if self.stage == "repair":
+            repair = repaired(table, first, categories, limits)
+            kept, removals = repair.kept, repair.removals
+        after = self._attacked(table, kept)
+        lengths = table.with_points(kept).lengths
+        rows = np.flatnonzero(lengths)
+        if self.stage == "repair":
+            if after.hits:
+                raise AttackSucceeded(after)
+            check_base_rate(table.with_rows(rows), categories[rows], limits, "output")
+        rows, keys = self._shuffled(table, rows, draws)
+        return Anonymized(
+            rows=rows,
+            keys=keys,
+            values=categories[rows],
+            kept=kept,
+            dropped=np.flatnonzero(lengths == 0),
+            suppressed=int(len(first) - first.sum()),
+            removals=removals,
+            input=before,
+            after_suppression=between,
+            released=after,
+        )
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """Return the promise about one window."""
+        return (anonymity_guarantee(self.limits, sound=self.stage == "repair"),)
+
+    def law_digest(self) -> bytes:
+        """Return 32 bytes that change with the configuration and the implementation."""
+        parents = (-1 if parent is None else parent for parent in self.taxonomy.parents)
+        return binding_digest(
+            self.kind,
+            self.implementation,
+            *(field for pair in zip(self.taxonomy.names, parents, strict=True) for field in pair),
+            self.privacy_height,
+            self.people,
+            self.known_points,
+            self.confidence.numerator,
+            self.confidence.denominator,
+            int(self.linked),
+            self.stage,
+        )
+
+    def _attacked(self, table: Table, kept: Booleans) -> Attacks:
+        left = table.with_points(kept)
+        rows = np.flatnonzero(left.lengths)
+        left = left.with_rows(rows)
+        return attacked(left, self.categories[left.values], self.limits)
+
+    def _shuffled(
+        self, table: Table, rows: Integers, draws: Draws | None
+    ) -> tuple[Integers, tuple[bytes, ...]]:
+        """Return the rows in an order that is drawn, each with its key."""
+        if draws is None or not len(rows):
+            return rows, (b"",) * len(rows)
+        binding = [_digest(table)]
+        words = draws.words("rows", binding, coordinates=len(table), count=3)[0]
+        order = rows[np.argsort(words[rows, 0], kind="stable")]
+        whose = order
+        if self.linked:
+            _, first, inverse = np.unique(table.users, return_index=True, return_inverse=True)
+            whose = first[inverse][order]
+        keys = words[whose, 1:].astype("<u8")
+        return order, tuple(key.tobytes() for key in keys)
+
+
+def _digest(table: Table) -> bytes:
+    """Return a digest of the table, which draws are bound to."""
+    content = blake2b(digest_size=32)
+    for column in (table.users, table.offsets, table.points, table.values):
+        content.update(len(column).to_bytes(8, "little"))
+        content.update(np.ascontiguousarray(column, dtype="<i8").tobytes())
+    return content.digest()

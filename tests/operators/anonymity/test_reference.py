@@ -1,0 +1,30 @@
+"""The compiled stages equal the specification's loops, record for record and step for step."""
+
+from fugu.operators.anonymity.attacks import attacked
+from fugu.operators.anonymity.repair import repaired
+from fugu.operators.anonymity.suppression import suppressed
+from fugu.operators.anonymity.virtualisation import virtual_values
+from tests.operators.anonymity import reference
+from tests.operators.anonymity.random_tables import Case, cases
+
+
+def assert_equals_the_reference(case: Case) -> set[str]:
+    """Compare all stages, and return the reasons for which points were removed."""
+    table, settings, limits = case.table, case.anonymization, case.anonymization.limits
+    categories = settings.categories[table.values]
+    virtual = virtual_values(table, settings.taxonomy, settings.privacy_height)
+    sizes = {"people": limits.people, "known_points": limits.known_points}
+    kept = suppressed(table, virtual, **sizes)
+    assert kept.tolist() == reference.suppressed(table, virtual, **sizes).tolist()
+    fast = repaired(table, kept, categories, limits)
+    slow = reference.repaired(table, kept, categories, limits)
+    assert fast.removals == slow.removals
+    assert fast.kept.tolist() == slow.kept.tolist()
+    for left in (table, table.with_points(kept), table.with_points(fast.kept)):
+        assert attacked(left, categories, limits) == reference.attacked(left, categories, limits)
+    return {step.reason for step in fast.removals}
+
+
+def test_random_tables_give_what_the_reference_gives() -> None:
+    reasons = set[str]().union(*map(assert_equals_the_reference, cases(seed=25, count=200)))
+    assert reasons == {"support", "confidence", "correlated"}
