@@ -17,11 +17,13 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.kinds import Operator, OperatorSection
+from fugu.dataflows.kinds.families.section import Noise
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data, guarantee_id
 from fugu.dataflows.pipeline.guarantee_text import in_words, pipeline_not_covered
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.policy_changes import policies_relied_on
 from fugu.dataflows.pipeline.sections import Budget
+from fugu.dataflows.records.released_as import ReleasedAs
 from fugu.operators.budget import Budgeted
 from fugu.operators.mechanism import ChargingMechanism, Mechanism
 
@@ -98,6 +100,10 @@ class Promise(_Part):
     """The law that releases are drawn from."""
     fields: list[str]
     """The fields of a record that values are read from, and that a release may show."""
+    released_as: ReleasedAs
+    """How a release shows its value."""
+    noise: Noise | None
+    """The law of the noise in figures that carry a standard error; null where there are none."""
     operator: dict[str, Any]
     """The operator as the pipeline file declares it, without what only says who moves time."""
     rebuildable: bool
@@ -197,6 +203,8 @@ def promise_of(file: PipelineFile, mechanism: Mechanism, identity: str = "") -> 
             digest=mechanism.law_digest().hex(),
         ),
         fields=list(pipeline.source.fields),
+        released_as=operator.values(pipeline.source.fields).released_as,
+        noise=operator.noise,
         operator=operator.published(),
         rebuildable=operator.published_whole,
         files=files,

@@ -19,6 +19,9 @@ from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Array, Mechanism
 from fugu.operators.temporal.temporal_perturbation import End
 
+Noise = Literal["laplace", "normal", "filtered", "running totals"]
+"""Name the law of the error of a figure: that of noise which is new at each measurement; an error
+that a filter carries from tick to tick; or that of sums of all ticks so far."""
 Evaluation = Literal["records", "displaced", "series", "windows", "policies", "real_time"]
 """Name what `fugu evaluate` and `fugu audit` do with a kind."""
 
@@ -73,6 +76,8 @@ class OperatorSection(Section, ABC):
     no_dedupe: ClassVar[str | None] = None
     """Why copies of records do no harm in ticks of event time."""
     spent_in: ClassVar[str] = "nats"
+    noise: ClassVar[Noise | None] = None
+    """The law of the error of figures that carry a standard error."""
     published_whole: ClassVar[bool] = True
     """Say whether the section and the files that it names are public, so that a promise may hold
     all of them."""
