@@ -43,6 +43,7 @@ ALLOWED = {
         "fugu.dataflows.policies",
         "fugu.dataflows.kinds",
         "fugu.dataflows.pipeline",
+        "fugu.dataflows.publishing.promise",
         "fugu.dataflows.offline.evaluation",
     ),
     "cryptography": (

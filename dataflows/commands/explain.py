@@ -30,6 +30,7 @@ from fugu.dataflows.pipeline.neighbours_text import protected_in_words
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.policy_changes import policies_relied_on, who_can_change
 from fugu.dataflows.pipeline.source_budget import Promises
+from fugu.dataflows.publishing.promise import promise_of
 from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Mechanism
 
@@ -135,6 +136,7 @@ def _document(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
         "who_can_change_policies": who_can_change(file.pipeline),
         "temporal_leakage": None if leakage is None else asdict(leakage),
         "audit": mechanism.audit(),
+        "promise": promise_of(file, mechanism).model_dump(mode="json"),
     }
 
 

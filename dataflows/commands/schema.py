@@ -14,6 +14,7 @@ from fugu.dataflows.base.durations import DURATION_PATTERN, between
 from fugu.dataflows.commands.output import print_json
 from fugu.dataflows.kinds import KINDS
 from fugu.dataflows.pipeline.config import Pipeline
+from fugu.dataflows.publishing.promise import promise_schema
 
 Schema = dict[str, Any]
 
@@ -37,9 +38,15 @@ def schema(
     as_markdown: Annotated[
         bool, typer.Option("--markdown", help="Print the page of reference.")
     ] = False,
+    of_promises: Annotated[
+        bool,
+        typer.Option("--promise", help="Print the JSON Schema of the promise beside a topic."),
+    ] = False,
 ) -> None:
     """Print every key of a pipeline file, as JSON Schema for editors."""
-    if as_markdown:
+    if of_promises:
+        print_json(promise_schema())
+    elif as_markdown:
         print(markdown(), end="")
     else:
         print_json(json_schema())

@@ -25,6 +25,7 @@ from fugu.dataflows.publishing.ledger_topic import (
     withdraw_entry,
     write_entry,
 )
+from fugu.dataflows.publishing.promises_topic import publish_promise
 from fugu.dataflows.publishing.registration import promises_of
 from fugu.operators.mechanism import Mechanism
 
@@ -52,7 +53,15 @@ class ChangedEntry:
             write_entry(self.client, self.ledger, entry)
             if self._was.key() != entry.key():
                 withdraw_entry(self.client, self.ledger, self._was)
+        self._promise()
         self._retire()
+
+    def _promise(self) -> None:
+        """Say to readers of the sink where releases under the law of now begin."""
+        after = self.change.after
+        sink = self.client.topic(after.pipeline.sink.topic)
+        if sink is not None:
+            publish_promise(self.client, after, self.change.becomes, sink)
 
     def _refuse_a_name_of_another(self, ledger: Topic) -> None:
         """Refuse to take the place of an entry whose promise counts."""

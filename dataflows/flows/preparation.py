@@ -40,6 +40,7 @@ from fugu.dataflows.publishing.entries import PipelineEntry
 from fugu.dataflows.publishing.envelope import Publisher
 from fugu.dataflows.publishing.lease import Leases
 from fugu.dataflows.publishing.ledger_topic import find_ledger
+from fugu.dataflows.publishing.promises_topic import publish_promise
 from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.publishing.registration import refuse_a_second_sink, register
 from fugu.dataflows.stages.admission import Admission
@@ -180,9 +181,11 @@ class Preparation:
         return chosen
 
     def enter(self, topics: Topics) -> None:
-        """Enter the pipeline into its ledger, if it names one."""
+        """Enter the pipeline into its ledger, if it names one, and say to readers what it promises,
+        before the first record is read."""
         if self.ledger is not None:
             register(self.client, self.ledger, self.entry(topics))
+        publish_promise(self.client, self.file, self.mechanism, topics.sink)
 
     def entry(self, topics: Topics) -> PipelineEntry:
         """Return what the pipeline promises, for the ledger."""

@@ -11,6 +11,7 @@ class FastOperator(WEventOperator):
     """Release figures of some ticks of every window, and filter them in between (FAST)."""
 
     order = 405
+    noise = "filtered"
     strategy_class = Fast
 
     kind: Literal["fast"]

@@ -20,6 +20,7 @@ class RealTimeOperator(DeclaredAggregate, SeriesBudget):
     example = DeclaredAggregate.example + "delta: 1.0e-6\nhorizon: 96\n"
     protected = "everything that one person contributes, over a whole life or per `period`"
     evaluation = "real_time"
+    noise = "filtered"
 
     kind: Literal["real_time"]
 

@@ -39,6 +39,7 @@ class LocalRealTimeOperator(SeriesBudget, NumberOperator):
     reads = frozenset({"unit", "ticks"})
     stage = StageKind.SERIES
     evaluation = "series"
+    noise = "filtered"
     claims_about = "all ticks of a stream together"
     no_budget = "epsilon is the budget of {kind}; delete it"
     no_dedupe = "a stream has one value in a tick, however often it was sent"

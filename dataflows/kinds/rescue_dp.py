@@ -11,6 +11,7 @@ class RescueDpOperator(WEventOperator):
     """Release groups that change together as one, at ticks that errors choose, filtered."""
 
     order = 406
+    noise = "filtered"
     strategy_class = RescueDp
 
     kind: Literal["rescue_dp"]

@@ -90,15 +90,16 @@ def newest_values(client: Client, topic: Topic) -> dict[bytes, bytes | None]:
 
 def write_entry(client: Client, topic: Topic, entry: PipelineEntry) -> None:
     """Enter a pipeline, durably."""
-    _write(client, topic, entry.key(), entry.value())
+    write_record(client, topic, entry.key(), entry.value())
 
 
 def withdraw_entry(client: Client, topic: Topic, entry: PipelineEntry) -> None:
     """Take an entry back: the pipeline never began."""
-    _write(client, topic, entry.key(), WITHDRAWN)
+    write_record(client, topic, entry.key(), WITHDRAWN)
 
 
-def _write(client: Client, topic: Topic, key: bytes, value: bytes) -> None:
+def write_record(client: Client, topic: Topic, key: bytes, value: bytes) -> None:
+    """Write a record to the first partition, durably."""
     writer = client.writer()
     try:
         writer.write(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
 from math import isfinite
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import orjson
@@ -22,6 +22,7 @@ from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.records.deduplication import event_digest
 from fugu.dataflows.records.exact_numbers import rounded
 from fugu.dataflows.records.json_fields import FieldTimestamp, Record, Refused, required
+from fugu.dataflows.records.released_as import ReleasedAs
 from fugu.dataflows.records.times_ahead import without_times_ahead
 from fugu.operators import compiled
 from fugu.operators.mechanism import Releases
@@ -41,6 +42,9 @@ Value = int | bytes | tuple[int, int] | None
 
 class Values(Protocol):
     """Read the values of a mechanism from records, in one field or more."""
+
+    released_as: ClassVar[ReleasedAs]
+    """How releases of these values show what they release."""
 
     @property
     def field(self) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import orjson
@@ -11,6 +12,7 @@ from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.json_columns import Field, json_column, written_objects
 from fugu.dataflows.records.json_fields import Record, Refused, required
 from fugu.dataflows.records.numbers import Numbers
+from fugu.dataflows.records.released_as import ReleasedAs
 from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Floats, Integers
 
@@ -54,6 +56,8 @@ class Contributions:
     ((0, 31), (0, 50))
     """
 
+    released_as: ClassVar[ReleasedAs] = "figures"
+
     dtype = np.dtype(np.int64)
 
     def __init__(
@@ -92,6 +96,8 @@ class SetContributions:
     >>> rooms.read({"rooms": ["hall", "bath"]}), rooms.read({"rooms": []})
     ((0, 5), (0, 0))
     """
+
+    released_as: ClassVar[ReleasedAs] = "figures"
 
     dtype = np.dtype(np.int64)
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import ClassVar
 
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.json_fields import ends
+from fugu.dataflows.records.released_as import ReleasedAs
 from fugu.operators.mechanism import Releases
 from fugu.operators.responses.hadamard_response import HadamardResponse
 
@@ -17,6 +19,8 @@ class HadamardHalves(Alphabet):
     >>> halves.write(Releases(halves.response.decoded(np.array([2]), np.array([0]))))
     [b'{"zone":[2,-1]}']
     """
+
+    released_as: ClassVar[ReleasedAs] = "half"
 
     @cached_property
     def response(self) -> HadamardResponse:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import floor, isfinite
+from typing import ClassVar
 
 import numpy as np
 import orjson
@@ -18,6 +19,7 @@ from fugu.dataflows.records.json_fields import (
     kinds_of,
     required,
 )
+from fugu.dataflows.records.released_as import ReleasedAs
 from fugu.operators import compiled
 from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Floats, Integers, Releases
@@ -54,6 +56,8 @@ class Numbers:
     >>> tenths.read({"watts": 12.34}), tenths.read({"watts": -3})
     (123, -30)
     """
+
+    released_as: ClassVar[ReleasedAs] = "number"
 
     dtype = np.dtype(np.int64)
 

@@ -5,7 +5,7 @@ A value goes through as the JSON that it stands for; `exact_numbers` refuses all
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import orjson
@@ -14,6 +14,7 @@ from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.columns import NONE, OptionalByteColumn
 from fugu.dataflows.records.json_columns import joined, json_column
 from fugu.dataflows.records.json_fields import Record, Refused, required
+from fugu.dataflows.records.released_as import ReleasedAs
 from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Releases
 
@@ -40,6 +41,8 @@ class Payloads:
     >>> payloads.write(Releases(np.array([b"71.5"], dtype=object), notes))
     [b'{"tick":12,"epoch":0,"phase":"steady","empty":false,"value":71.5}']
     """
+
+    released_as: ClassVar[ReleasedAs] = "payload"
 
     dtype = np.dtype(object)
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from math import isnan
+from typing import ClassVar
 
 import numpy as np
 
 from fugu.dataflows.records.json_columns import joined
 from fugu.dataflows.records.numbers import Numbers, decimal_column, decimals_of
+from fugu.dataflows.records.released_as import ReleasedAs
 from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Floats, Releases
 
@@ -37,6 +39,8 @@ class Series(Numbers):
     {"value":71.2346,"standard_error":2.5,"status":"measured","predicted":false,
      "spent_rho":0.1,"remaining_rho":0.333333,"budget_exhausted":false}
     """
+
+    released_as: ClassVar[ReleasedAs] = "series"
 
     def __init__(self, field: str, *, units_per_one: int, whole: bool) -> None:
         super().__init__(field, units_per_one=units_per_one)

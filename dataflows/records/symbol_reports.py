@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from itertools import compress
+from typing import ClassVar
 
 import numpy as np
 
 from fugu.dataflows.records.json_fields import ENDS, kinds_of
+from fugu.dataflows.records.released_as import ReleasedAs
 from fugu.dataflows.records.symbols import SymbolSets
 from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Releases
@@ -20,6 +22,8 @@ class SymbolReports(SymbolSets):
     ... )
     [b'{"zone":["rest","vigorous"],"epsilon":0.125,"repeated":true}']
     """
+
+    released_as: ClassVar[ReleasedAs] = "report"
 
     def write(self, releases: Releases) -> Sequence[bytes]:
         """Write one JSON object per release."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.json_fields import ENDS, WORTH_JSON_WRITING, ends, kinds_of
+from fugu.dataflows.records.released_as import ReleasedAs
 from fugu.operators import compiled
 from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Array, Integers, Releases
@@ -57,6 +58,8 @@ class Symbols(_SymbolWriter):
     The probability is null where nothing is known about it.
     """
 
+    released_as: ClassVar[ReleasedAs] = "symbol"
+
     _before = b""
     _after = ByteColumn.of([b',"confidence":' + end for end in _CONFIDENCE_ENDS])
 
@@ -81,6 +84,8 @@ class SymbolBatches(_SymbolWriter):
     >>> zones.write(Releases(np.array([[0, 1, 1]]), {"confidence": np.array([0.9])}))
     [b'{"zone":["rest","light","light"],"confidence":0.9000}']
     """
+
+    released_as: ClassVar[ReleasedAs] = "symbols"
 
     _before = b"["
     _after = ByteColumn.of([b'],"confidence":' + end for end in _CONFIDENCE_ENDS])
@@ -107,6 +112,8 @@ class PlainSymbols(_SymbolWriter):
     [b'{"zone":"light"}']
     """
 
+    released_as: ClassVar[ReleasedAs] = "symbol"
+
     _before = b""
     _after = ByteColumn.of(ENDS)
 
@@ -127,6 +134,8 @@ class SymbolSets(_SymbolWriter):
     >>> SymbolSets("zone", ["rest", "light", "vigorous"]).write(Releases(bits))
     [b'{"zone":["rest","vigorous"]}', b'{"zone":[]}']
     """
+
+    released_as: ClassVar[ReleasedAs] = "set"
 
     _before = b"["
     _after = ByteColumn.of([b"]" + end for end in ENDS])

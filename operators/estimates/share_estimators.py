@@ -47,6 +47,18 @@ class ShareReader(Protocol):
 
 
 @runtime_checkable
+class PredictingReader(Protocol):
+    """Say how likely each release was before it came, too."""
+
+    def read_and_predict(
+        self, state: State, releases: Releases
+    ) -> tuple[State, Floats, Floats, Floats]:
+        """Return state and estimates as `read` does, then `(rows, outcomes)` of indicators of what
+        was released minus their probabilities under the model, and of their variances; NaN where
+        nothing was drawn."""
+
+
+@runtime_checkable
 class Observable(Protocol):
     """Release values that give posterior probabilities of the truth."""
 
@@ -157,11 +169,25 @@ class DifferenceReader:
     mechanism: ConditionalRandomizedResponse
 
     def start(self, rows: int) -> State:
-        belief = np.tile(self.mechanism.model.start, (rows, 1))
-        return {"belief": belief, **self.mechanism.radius.start(rows)}
+        belief, gaps = np.tile(self.mechanism.model.start, (rows, 1)), self.mechanism.gaps
+        in_time = {} if gaps is None else gaps.start(rows)
+        return {**in_time, "belief": belief, **self.mechanism.radius.start(rows)}
+
+    def elapse(self, state: State, ticks: Integers) -> State:
+        """Bring every row to the tick of its next release; nothing is drawn, so no history."""
+        history = np.zeros(len(ticks), dtype=np.uint64)
+        after = self.mechanism.elapse({**state, "history": history}, ticks)
+        return {name: after[name] for name in state}
 
     def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
         """Report what is fresh, and predict past what is not."""
+        after, told, _, _ = self.read_and_predict(state, releases)
+        return after, told
+
+    def read_and_predict(
+        self, state: State, releases: Releases
+    ) -> tuple[State, Floats, Floats, Floats]:
+        """Return the surprise of fresh releases, too; see `PredictingReader`."""
         fresh = np.asarray(releases.kinds == Kind.FRESH)
         model, before = self.mechanism.model, np.ascontiguousarray(state["belief"].T)
         released = releases.values[fresh].astype(np.int64)
@@ -171,8 +197,14 @@ class DifferenceReader:
         belief[:, fresh] = model.advance(before[:, fresh], law.posterior(released))
         belief[:, ~fresh] = model.skip(before[:, ~fresh])
         told = _aligned(fresh, law.report(released).T)
-        after = {"belief": np.ascontiguousarray(belief.T), **self.mechanism.radius.after(state)}
-        return after, told
+        surprises, variances = _surprises(law.expected_releases().T, released)
+        gaps = self.mechanism.gaps
+        after = {
+            **({} if gaps is None else gaps.kept(state)),
+            "belief": np.ascontiguousarray(belief.T),
+            **self.mechanism.radius.after(state),
+        }
+        return after, told, _aligned(fresh, surprises), _aligned(fresh, variances)
 
 
 @dataclass(frozen=True)
@@ -234,6 +266,14 @@ class ReportReader:
         return after, np.asarray((releases.values - f) / (1.0 - 2.0 * f))
 
 
+def unbiased_reader(mechanism: Mechanism) -> ShareReader | None:
+    """Return a reader that leans on the model as little as it can, if there is any, or None."""
+    inner = mechanism.mechanism if isinstance(mechanism, Budgeted) else mechanism
+    if type(inner) is ConditionalRandomizedResponse:
+        return DifferenceReader(inner)
+    return share_reader(mechanism)
+
+
 def share_reader(mechanism: Mechanism) -> ShareReader | None:
     """Return a reader for the releases of a mechanism, if there is one, or None."""
     budget = mechanism if isinstance(mechanism, Budgeted) else None
@@ -252,6 +292,12 @@ def share_reader(mechanism: Mechanism) -> ShareReader | None:
         case SymbolReporter() as reporter:
             return CountReader(reporter)
     return None
+
+
+def _surprises(expected: Floats, released: Integers) -> tuple[Floats, Floats]:
+    surprises = -expected
+    surprises[np.arange(len(released)), released] += 1.0
+    return surprises, expected * (1.0 - expected)
 
 
 def _aligned(told: Array, estimates: Floats) -> Floats:

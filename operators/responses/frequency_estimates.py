@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers
 
 
+@runtime_checkable
 class ReportingLaw(Protocol):
     """Report a symbol with one probability if it is the truth, and with another if it is not."""
 

@@ -143,6 +143,14 @@ class IntegerLaw:
         """Return P(x | y and everything released before), paper equation 13 (correction step)."""
         return normalised(self.belief * self.likelihood(released))
 
+    def expected_releases(self) -> Floats:
+        """Return the probability of every y under the belief, which is q(y) / 2^64."""
+        chances = (self.repair.astype(np.float64) + self.mean) / WORDS
+        is_constant = np.flatnonzero(self.constant >= 0)
+        chances[:, is_constant] = 0.0
+        chances[self.constant[is_constant], is_constant] = 1.0
+        return chances
+
     def report(self, released: Integers) -> Floats:
         """Report beta(x) + [1(x = y) - q(x)] 2^64 / G, which does not lean on beta.
 

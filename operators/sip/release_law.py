@@ -75,6 +75,12 @@ class ReleaseLaw:
         )
         return normalised(self.belief * ratio)
 
+    def expected_releases(self) -> Floats:
+        """Return q(y), the probability of every y under the belief."""
+        support = self.proposal.support
+        weights = np.where(support, self.mass + self.gain * self.marginal, 0.0)
+        return np.asarray(weights / (self.gain + ordered_sum(self.mass)))
+
     def report(self, released: Integers) -> Floats:
         """Report beta(x) + [1(x = y) - q(x)] Z / g, which does not lean on beta.
 

@@ -118,6 +118,11 @@ class SharesLaw:
         """Return P(x | y and everything released before), paper equation 13 (correction step)."""
         return normalised(self.belief * self.likelihood(released))
 
+    def expected_releases(self) -> Floats:
+        """Return the probability of every y under the belief."""
+        always = np.arange(len(self.common))[:, None] == self.top
+        return np.where(self.constant, always, (self.common + self.expected) / WORDS)
+
     def report(self, released: Integers) -> Floats:
         """Report beta(x) + [1(x = y) - q(x)] 2^64 / G, which does not lean on beta.
 

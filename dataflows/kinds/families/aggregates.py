@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds.families.ranges import RangeSection
-from fugu.dataflows.kinds.families.section import Evaluation, OperatorSection
+from fugu.dataflows.kinds.families.section import Evaluation, Noise, OperatorSection
 from fugu.dataflows.kinds.families.symbols import Alphabet
 from fugu.dataflows.kinds.families.ticks import EventTimeTicks
 from fugu.dataflows.records.alphabet import Alphabet as Groups
@@ -59,6 +59,7 @@ class AggregateOperator(OperatorSection):
     reads = frozenset({"groups", "other", "sum", "ticks"})
     stage = StageKind.AGGREGATE
     evaluation: ClassVar[Evaluation] = "windows"
+    noise: ClassVar[Noise | None] = "laplace"
     claims_about = "all users together"
     no_budget = "epsilon is the budget of {kind}; delete it"
     no_dedupe = "a user counts once in a tick, however often a record was sent"

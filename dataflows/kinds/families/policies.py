@@ -64,6 +64,7 @@ class PolicyOperator(AggregateOperator):
     protected = "what policies say of a person, per relevance interval"
     reads = frozenset({"groups", "other", "ticks"})
     under_policies = True
+    published_whole = False  # the document says who has which policy
     source_budget = False
     evaluation = "policies"
     strategy_class: ClassVar[type[PolicyStrategy[Any]]]
@@ -179,6 +180,11 @@ class PolicyOperator(AggregateOperator):
         groups = self.bins if self.group_count > 1 else None
         words = {"status": ("status", [status.name.lower() for status in Status])}
         return Figures(groups, units_per_one=self.units_per_one, words=words)
+
+    def published(self) -> dict[str, Any]:
+        """Return what readers of figures may know: no policy, and nobody who has one."""
+        groups = {} if self.group_count == 1 else {"groups": list(self.bins)}
+        return {"kind": self.kind, "statistic": self.statistic, **groups}
 
     def parameters(self) -> dict[str, object]:
         collections = self.timeline.collections

@@ -1,6 +1,6 @@
 """Share what operators over numbers of a declared range have in common."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, ClassVar, Self
@@ -80,6 +80,10 @@ class NoisyNumberOperator(NumberOperator):
 
     def mechanism(self, files: Files) -> Mechanism:
         return self.mechanism_class(*self.ends, float(self.epsilon), self.units_per_one)
+
+    def estimator(self, mechanism: Mechanism) -> Mapping[str, float]:
+        assert isinstance(mechanism, NumberRelease)
+        return {"standard_deviation": mechanism.standard_deviation}
 
     def parameters(self) -> dict[str, object]:
         return {"epsilon": f"{self.epsilon:g} nats per release", **super().parameters()}

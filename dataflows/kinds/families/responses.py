@@ -1,6 +1,6 @@
 """Share what kinds of randomized response have in common."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 from pydantic import model_validator
@@ -8,6 +8,8 @@ from pydantic import model_validator
 from fugu.dataflows.kinds.families.symbols import SymbolOperator
 from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.symbols import PlainSymbols, SymbolSets
+from fugu.operators.mechanism import Mechanism
+from fugu.operators.responses.frequency_estimates import ReportingLaw
 
 
 class ResponseOperator(SymbolOperator):
@@ -27,6 +29,13 @@ class ResponseOperator(SymbolOperator):
     def values(self, fields: Sequence[str]) -> Values:
         form = SymbolSets if self.releases_sets else PlainSymbols
         return form(fields[0], self.alphabet, other=self.other)
+
+    def estimator(self, mechanism: Mechanism) -> Mapping[str, float]:
+        assert isinstance(mechanism, ReportingLaw)
+        return {
+            "reported_if_true": mechanism.reported_if_true,
+            "reported_if_other": mechanism.reported_if_other,
+        }
 
     def parameters(self) -> dict[str, object]:
         released = "a set of symbols" if self.releases_sets else "one symbol"

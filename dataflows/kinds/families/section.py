@@ -2,11 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, Self
 
+import orjson
 from pydantic import model_validator
 
+from fugu.dataflows.base.durations import MILLISECOND
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds.families.leakage import TemporalLeakage
@@ -15,10 +19,22 @@ from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Array, Mechanism
 from fugu.operators.temporal.temporal_perturbation import End
 
+Noise = Literal["laplace", "normal", "filtered", "running totals"]
+"""Name the law of the error of a figure: that of noise which is new at each measurement; an error
+that a filter carries from tick to tick; or that of sums of all ticks so far."""
 Evaluation = Literal[
     "records", "displaced", "series", "windows", "policies", "real_time", "anonymity"
 ]
 """Name what `fugu evaluate` and `fugu audit` do with a kind."""
+
+
+def _as_written(value: object) -> object:
+    """Write what JSON does not have as a pipeline file does."""
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, timedelta):
+        return f"{value // MILLISECOND}ms"
+    raise TypeError(type(value).__name__)
 
 
 class Files(Protocol):
@@ -64,6 +80,11 @@ class OperatorSection(Section, ABC):
     no_original_key: ClassVar[str | None] = None
     """Why releases cannot have the key of a user, where they cannot."""
     spent_in: ClassVar[str] = "nats"
+    noise: ClassVar[Noise | None] = None
+    """The law of the error of figures that carry a standard error."""
+    published_whole: ClassVar[bool] = True
+    """Say whether the section and the files that it names are public, so that a promise may hold
+    all of them."""
     instead: ClassVar[Mapping[str, str]] = {}
     """Hold the answers to keys that only other kinds of the family have."""
 
@@ -93,6 +114,18 @@ class OperatorSection(Section, ABC):
     @abstractmethod
     def how_to_read(self) -> list[str]:
         """Return what an analyst must know of the output."""
+
+    def published(self) -> dict[str, Any]:
+        """Return the section as a promise shows it: without who moves stream time."""
+        declared = self.model_dump(by_alias=True, exclude_unset=True)
+        if isinstance(declared.get("ticks"), dict):
+            declared["ticks"].pop("stream_time", None)
+        shown: dict[str, Any] = orjson.loads(orjson.dumps(declared, default=_as_written))
+        return shown
+
+    def estimator(self, mechanism: Mechanism) -> Mapping[str, float]:
+        """Return the numbers of the law that estimates need, where a release does not hold them."""
+        return {}
 
     def in_ticks(self) -> Ticks | None:
         """Return the ticks of event time; None where every record counts by itself."""

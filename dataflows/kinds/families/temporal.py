@@ -2,9 +2,10 @@
 
 import re
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, Self
 
+import numpy as np
 from pydantic import AliasChoices, Field, model_validator
 
 from fugu.dataflows.base.section import Epsilon, Section
@@ -157,6 +158,11 @@ class TemporalOperator(OperatorSection):
     @property
     def finishing(self) -> End:
         return self.end
+
+    def estimator(self, mechanism: Mechanism) -> Mapping[str, float]:
+        assert isinstance(mechanism, TemporalPerturbation)
+        mean_delay = float((mechanism.delay_law * np.arange(mechanism.k)).sum())
+        return {"mean_delay": mean_delay, "empty": mechanism.expected.empty}
 
     def remarks(self, files: Files, mechanism: Mechanism) -> list[str]:
         assert isinstance(mechanism, TemporalPerturbation)

@@ -1,0 +1,265 @@
+"""State what a pipeline promises, and how its releases were made, for whoever reads them.
+
+A promise holds what is public and nothing else: the guarantees with their text, and the declared
+operator with the contents of the files that it names, from which a reader builds the law of the
+releases again. It holds no secret, no state and nothing that depends on a record.
+"""
+
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, Self, cast
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.kinds import Operator, OperatorSection
+from fugu.dataflows.kinds.families.section import Noise
+from fugu.dataflows.pipeline.guarantee_data import guarantee_data, guarantee_id
+from fugu.dataflows.pipeline.guarantee_text import in_words, pipeline_not_covered
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.policy_changes import policies_relied_on
+from fugu.dataflows.pipeline.sections import Budget
+from fugu.dataflows.records.released_as import ReleasedAs
+from fugu.operators.budget import Budgeted
+from fugu.operators.mechanism import ChargingMechanism, Mechanism
+
+PROMISE_FORMAT = 1
+"""Number what this version writes; it goes up when a field changes its meaning."""
+LARGEST_FILE = 512 * 1024
+"""Compressed contents of more bytes do not fit a Kafka message beside the rest."""
+_OPERATORS: TypeAdapter[OperatorSection] = TypeAdapter(Operator)
+
+
+class _Part(BaseModel):
+    """Ignore keys of later versions, so that an older reader goes on."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
+
+
+class PromisedSink(_Part):
+    """Name the sanitized topic."""
+
+    topic: str
+    """The sanitized topic."""
+    identity: str
+    """Its topic id, empty where nobody has looked; a topic that is created anew has another."""
+    key: Literal["pseudonym", "original", "none"]
+    """What releases have as key."""
+
+
+class PromisedFile(_Part):
+    """Hold a public file that the operator names."""
+
+    bytes: int
+    """How long the file is."""
+    content: str | None
+    """The file, compressed by zlib and written in base64; null where it is too large."""
+
+
+class PromisedLaw(_Part):
+    """Name the law that releases are drawn from."""
+
+    kind: str
+    """The kind of operator."""
+    implementation: int
+    """The version of its implementation."""
+    version: int
+    """The version of the configuration, as the pipeline file counts them."""
+    digest: str
+    """A digest of everything that the law depends on, in hexadecimal."""
+
+
+class Promise(_Part):
+    """Hold everything that a reader of a sanitized topic needs, and nothing private."""
+
+    format: Literal[1] = 1
+    """The version of this document."""
+    document: Literal["fugu-promise"] = "fugu-promise"
+    """Tells it from other documents."""
+    pipeline: str
+    """The name of the pipeline."""
+    sink: PromisedSink
+    """Where it releases."""
+    begins: dict[str, int] = Field(default_factory=dict)
+    """The first offset that the promise is about, by partition; 0 for those that are not named."""
+    guarantee_id: str
+    """The short id that the header fugu-guarantee of every release carries."""
+    guarantees: list[dict[str, Any]]
+    """The guarantees as data: notion, epsilon, delta, per what, what is not covered."""
+    text: str
+    """The same in words."""
+    not_covered_by_the_pipeline: list[str]
+    """What the pipeline around the mechanism leaves open."""
+    relied_on_by_the_pipeline: list[str]
+    """What the pipeline around the mechanism relies on."""
+    law: PromisedLaw
+    """The law that releases are drawn from."""
+    fields: list[str]
+    """The fields of a record that values are read from, and that a release may show."""
+    released_as: ReleasedAs
+    """How a release shows its value."""
+    noise: Noise | None
+    """The law of the noise in figures that carry a standard error; null where there are none."""
+    operator: dict[str, Any]
+    """The operator as the pipeline file declares it, without what only says who moves time."""
+    rebuildable: bool
+    """Whether `operator` and `files` suffice to build the law again."""
+    files: dict[str, PromisedFile]
+    """The public files that the operator names, by that name."""
+    budget: dict[str, Any] | None
+    """The budget of a stream, as the pipeline file declares it."""
+    estimator: dict[str, float]
+    """Numbers of the law that estimates are made with, by their names."""
+
+    @property
+    def key(self) -> bytes:
+        """Return the key in the topic of promises: a law has a record each time that it begins."""
+        return orjson.dumps([*self._about, self.begins])
+
+    def value(self) -> bytes:
+        """Return everything, as JSON."""
+        return orjson.dumps(self.model_dump(mode="json"))
+
+    def says_the_same(self, other: "Promise") -> bool:
+        """Return whether another promise is about releases of the same law in the same topic."""
+        return (self._about, self.sink) == (other._about, other.sink)
+
+    @property
+    def _about(self) -> list[str]:
+        return [self.pipeline, self.guarantee_id, self.law.digest]
+
+    @classmethod
+    def read(cls, content: bytes) -> Self | None:
+        """Return the promise in a record; None where it is none that this version can read."""
+        try:
+            found = orjson.loads(content)
+            return cls.model_validate(found) if isinstance(found, dict) else None
+        except (orjson.JSONDecodeError, ValidationError):
+            return None
+
+    def section(self) -> OperatorSection:
+        """Return the declared operator; `ConfigurationError` where the promise does not hold it."""
+        if not self.rebuildable:
+            raise ConfigurationError(
+                f"the promise of {self.pipeline} does not hold all that its law is made of "
+                f"({self.law.kind}): read figures with the standard errors that they carry"
+            )
+        try:
+            return _OPERATORS.validate_json(orjson.dumps(self.operator))
+        except ValidationError as error:
+            raise ConfigurationError(
+                f"the promise of {self.pipeline} declares an operator that this version of Fugu "
+                f"does not know ({error.errors()[0]['msg']}); install a later version"
+            ) from None
+
+    def mechanism(self, given: Mapping[str, Path] | None = None) -> Mechanism:
+        """Build the law again, and check that it is the one that releases were drawn from.
+
+        `given` are files that were too large for the promise, by the names it has for them.
+        """
+        section = self.section()
+        with TemporaryDirectory() as folder:
+            mechanism = section.mechanism(_Given(self.files, given or {}, Path(folder)))
+        if self.budget is not None:
+            budget = Budget.model_validate(self.budget)
+            charging = cast(ChargingMechanism, mechanism)
+            total = float(budget.total)
+            mechanism = Budgeted(charging, total, budget.window, budget.when_exhausted)
+        if mechanism.law_digest().hex() != self.law.digest:
+            raise ConfigurationError(
+                f"the law that the promise of {self.pipeline} declares is not the one that its "
+                f"releases were drawn from: {self.law.kind}, implementation "
+                f"{self.law.implementation}, while this version of Fugu has "
+                f"{mechanism.implementation}. Read the topic with the version that released it"
+            )
+        return mechanism
+
+
+def promise_of(file: PipelineFile, mechanism: Mechanism, identity: str = "") -> Promise:
+    """Return what a pipeline promises; `identity` is the topic id of its sink."""
+    pipeline, guarantees = file.pipeline, mechanism.guarantees()
+    operator = pipeline.operator
+    named = _Named(file)
+    if operator.published_whole:
+        operator.mechanism(named)
+    files = {name: _file(path) for name, path in sorted(named.found.items())}
+    budget = pipeline.budget
+    return Promise(
+        pipeline=pipeline.name,
+        sink=PromisedSink(topic=pipeline.sink.topic, identity=identity, key=pipeline.sink.key),
+        guarantee_id=guarantee_id(guarantees).decode(),
+        guarantees=[orjson.loads(orjson.dumps(guarantee_data(one))) for one in guarantees],
+        text="\n\n".join(in_words(one) for one in guarantees),
+        not_covered_by_the_pipeline=pipeline_not_covered(pipeline),
+        relied_on_by_the_pipeline=policies_relied_on(pipeline),
+        law=PromisedLaw(
+            kind=mechanism.kind,
+            implementation=mechanism.implementation,
+            version=pipeline.version,
+            digest=mechanism.law_digest().hex(),
+        ),
+        fields=list(pipeline.source.fields),
+        released_as=operator.values(pipeline.source.fields).released_as,
+        noise=operator.noise,
+        operator=operator.published(),
+        rebuildable=operator.published_whole,
+        files=files,
+        budget=None if budget is None else budget.model_dump(mode="json"),
+        estimator=dict(operator.estimator(mechanism)),
+    )
+
+
+def promise_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a promise."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Promise.model_json_schema(mode="serialization"),
+    }
+
+
+def _file(path: Path) -> PromisedFile:
+    content = path.read_bytes()
+    packed = zlib.compress(content, 9)
+    fits = len(packed) <= LARGEST_FILE
+    return PromisedFile(bytes=len(content), content=b64encode(packed).decode() if fits else None)
+
+
+class _Named:
+    """Find files as a pipeline file does, and note which ones are asked for."""
+
+    def __init__(self, file: PipelineFile) -> None:
+        self.found: dict[str, Path] = {}
+        self._file = file
+
+    def resolve(self, relative: str) -> Path:
+        """Return the path of a file that the section names."""
+        path = self._file.resolve(relative)
+        self.found[relative] = path
+        return path
+
+
+class _Given:
+    """Find files in a promise, or among those that the reader gives."""
+
+    def __init__(
+        self, files: Mapping[str, PromisedFile], given: Mapping[str, Path], folder: Path
+    ) -> None:
+        self._files, self._given, self._folder = files, given, folder
+
+    def resolve(self, relative: str) -> Path:
+        """Return the path of a file that the section names, written where it can be read."""
+        if relative in self._given:
+            return self._given[relative]
+        held = self._files.get(relative)
+        if held is None or held.content is None:
+            raise ConfigurationError(
+                f"the promise does not hold the file {relative}, which is too large for it: give "
+                f"it as files={{{relative!r}: PATH}}"
+            )
+        path = self._folder / f"{len(list(self._folder.iterdir()))}-{Path(relative).name}"
+        path.write_bytes(zlib.decompress(b64decode(held.content)))
+        return path

@@ -1,0 +1,89 @@
+"""Estimate means over records, with error bars over users.
+
+Releases of one user are correlated, and users are what is independent. A mean is a ratio, (sum of
+reports) / (number of records). Its variance is that of the sum, over users, of (their reports minus
+the mean times their records).
+
+>>> sums = RatioSums(groups=1, columns=1)
+>>> one_group = np.zeros(4, dtype=np.int64)
+>>> sums.add(one_group, np.array([[1.0], [0.0], [2.0], [1.0]]), np.array([1.0, 1.0, 2.0, 2.0]))
+>>> found = sums.ratios()
+>>> found.estimates.round(3).tolist(), found.standard_errors.round(3).tolist()
+([[0.667]], [[0.222]])
+
+Source: Cochran 1977, section 6.3 (ratio estimates) and 9.2 (clusters of unequal sizes); Kish 1965
+(effective number of clusters).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fugu.operators.estimates.student import half_widths
+from fugu.operators.mechanism import Floats, Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Ratios:
+    """Hold estimates of `(groups, columns)`, and how many users and records they come from."""
+
+    estimates: Floats
+    standard_errors: Floats
+    users: Integers
+    records: Floats
+    degrees: Floats
+    """The effective number of users, of unequal weights, minus 1."""
+
+    def intervals(self, confidence: float = 0.95) -> Floats:
+        """Return lower and upper ends, `(groups, columns, 2)`: each by itself holds the mean over
+        all such users with about this probability."""
+        degrees = np.broadcast_to(self.degrees[:, None], self.standard_errors.shape)
+        margins = half_widths(self.standard_errors, degrees, confidence)
+        return np.stack([self.estimates - margins, self.estimates + margins], axis=-1)
+
+    def effective_samples(self) -> Floats:
+        """Return how many independent people, asked without noise, would give such bars of a share;
+        NaN where the share is not between 0 and 1."""
+        shares = np.where((self.estimates > 0) & (self.estimates < 1), self.estimates, np.nan)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(shares * (1.0 - shares) / self.standard_errors**2)
+
+
+class RatioSums:
+    """Add up what users report in groups, such as hours; a user is in one row of each group."""
+
+    def __init__(self, groups: int, columns: int) -> None:
+        self._reports = np.zeros((groups, columns))
+        self._squares = np.zeros((groups, columns))
+        self._products = np.zeros((groups, columns))
+        self._counts = np.zeros(groups)
+        self._counts_squared = np.zeros(groups)
+        self._users = np.zeros(groups, dtype=np.int64)
+
+    def add(self, groups: Integers, reports: Floats, counts: Floats) -> None:
+        """Add rows, one for each user and group: the sum of what `counts` records report,
+        `reports (rows, columns)`. Rows without records are passed over."""
+        there = counts > 0
+        if not there.all():
+            groups, reports, counts = groups[there], reports[there], counts[there]
+        size = len(self._counts)
+        for column in range(reports.shape[1]):
+            own = reports[:, column]
+            self._reports[:, column] += np.bincount(groups, own, size)
+            self._squares[:, column] += np.bincount(groups, own * own, size)
+            self._products[:, column] += np.bincount(groups, own * counts, size)
+        self._counts += np.bincount(groups, counts, size)
+        self._counts_squared += np.bincount(groups, counts * counts, size)
+        self._users += np.bincount(groups, minlength=size)
+
+    def ratios(self) -> Ratios:
+        """Return the estimates; NaN in groups without records, and no bars for a single user."""
+        counts, squared = self._counts[:, None], self._counts_squared[:, None]
+        users = self._users[:, None].astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = self._reports / counts
+            spread = self._squares - 2.0 * means * self._products + means**2 * squared
+            variance = np.maximum(spread, 0.0) * users / (users - 1.0)
+            errors = np.where(users > 1, np.sqrt(variance) / counts, np.nan)
+            degrees = self._counts**2 / self._counts_squared - 1.0
+        return Ratios(means, errors, self._users, self._counts, np.nan_to_num(degrees))

@@ -1,0 +1,123 @@
+"""Read the releases of many streams, each in its order, and return what every one of them tells."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from fugu.operators.estimates.share_estimators import (
+    DifferenceReader,
+    PredictingReader,
+    ShareReader,
+)
+from fugu.operators.mechanism import Floats, Integers, Releases, State, TimedMechanism
+
+_NUMBERS_AT_ONCE = 400_000
+"""Of beliefs, for streams that are read together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """Hold what the releases of some streams tell, stream by stream, each in its order.
+
+    `places` are those of the releases in what was given. A release tells `reports (n, symbols)`, a
+    sum over `records`, of which there are 0 where it says nothing new. `surprises` are indicators
+    of what was released minus the probability that it had under the model, and `variances` those
+    of the indicators; both are empty where the mechanism predicts nothing.
+    """
+
+    places: Integers
+    reports: Floats
+    records: Integers
+    surprises: Floats
+    variances: Floats
+
+
+def told_by_streams(
+    reader: ShareReader, streams: Integers, releases: Releases, ticks: Integers | None = None
+) -> Iterator[Told]:
+    """Yield what releases tell; all of one stream come together, at any number of streams.
+
+    `streams` numbers the stream of every release; those of a stream are in their order. `ticks`
+    are their times in ticks of the mechanism, for one that takes time into account.
+    """
+    order = np.argsort(streams, kind="stable")
+    _, begins, lengths = np.unique(streams[order], return_index=True, return_counts=True)
+    if not reader.start(1):
+        yield from _without_state(reader, order, releases)
+        return
+    by_length = np.argsort(-lengths, kind="stable")
+    at_once = _streams_at_once(reader)
+    for first in range(0, len(by_length), at_once):
+        chosen = by_length[first : first + at_once]
+        yield _stepped(reader, order, begins[chosen], lengths[chosen], releases, ticks)
+
+
+def _streams_at_once(reader: ShareReader) -> int:
+    state = reader.start(1)
+    return max(1, _NUMBERS_AT_ONCE // sum(column.size for column in state.values()))
+
+
+def _without_state(reader: ShareReader, order: Integers, releases: Releases) -> Iterator[Told]:
+    """Read many releases at once, where none depends on those before."""
+    width = max(1, int(np.prod(releases.values.shape[1:])))
+    at_once = max(1, _NUMBERS_AT_ONCE // width)
+    for first in range(0, len(order), at_once):
+        places = order[first : first + at_once]
+        _, told = reader.read({}, _taken(releases, places))
+        yield _summed(places, told, np.zeros((0, 0)), np.zeros((0, 0)))
+
+
+def _stepped(
+    reader: ShareReader,
+    order: Integers,
+    begins: Integers,
+    lengths: Integers,
+    releases: Releases,
+    ticks: Integers | None,
+) -> Told:
+    """Read the first release of every stream, then the second, and so on; longest streams first."""
+    state: State = reader.start(len(begins))
+    parts: list[Told] = []
+    for step in range(int(lengths.max(initial=0))):
+        going = int(np.searchsorted(-lengths, -step, side="left"))
+        if going < len(next(iter(state.values()))):
+            state = {name: column[:going] for name, column in state.items()}
+        places = order[begins[:going] + step]
+        if ticks is not None:
+            state = _elapsed(reader, state, ticks[places])
+        shown = _taken(releases, places)
+        if isinstance(reader, PredictingReader):
+            state, told, surprises, variances = reader.read_and_predict(state, shown)
+            parts.append(_summed(places, told, surprises, variances))
+        else:
+            state, told = reader.read(state, shown)
+            parts.append(_summed(places, told, np.zeros((0, 0)), np.zeros((0, 0))))
+    return Told(*(np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS))
+
+
+_COLUMNS = ("places", "reports", "records", "surprises", "variances")
+
+
+def _elapsed(reader: ShareReader, state: State, ticks: Integers) -> State:
+    mechanism = getattr(reader, "mechanism", None)
+    if isinstance(reader, DifferenceReader):
+        return reader.elapse(state, ticks)
+    if isinstance(mechanism, TimedMechanism) and mechanism.tick_milliseconds is not None:
+        return mechanism.elapse(state, ticks)
+    return state
+
+
+def _summed(places: Integers, told: Floats, surprises: Floats, variances: Floats) -> Told:
+    """Sum what a release tells about several records; what it says nothing about does not count."""
+    if told.ndim == 2:
+        told = told[:, None, :]
+    says = ~np.isnan(told[..., 0])
+    reports = np.where(says[..., None], told, 0.0).sum(axis=1)
+    return Told(places, reports, says.sum(axis=1), surprises, variances)
+
+
+def _taken(releases: Releases, places: Integers) -> Releases:
+    notes = {name: column[places] for name, column in releases.annotations.items()}
+    kinds = None if releases.kinds is None else releases.kinds[places]
+    return Releases(releases.values[places], notes, kinds)
