@@ -15,6 +15,7 @@ from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.flows.first_start import own_begin, require_keys_without_a_past
 from fugu.dataflows.flows.given import Given
 from fugu.dataflows.flows.preparation import Preparation
+from fugu.dataflows.flows.rebuilt_ledger import LedgerOf
 from fugu.dataflows.flows.replaying import Replay, Replayed
 from fugu.dataflows.flows.sections import reports_spending, stage_of
 from fugu.dataflows.flows.state_directories import root_directory, shard_directories
@@ -26,7 +27,6 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.topics import Topics, find_topics
 from fugu.dataflows.publishing.control_topic import find_control
 from fugu.dataflows.publishing.lease import Leases, unit_of
-from fugu.dataflows.publishing.ledger_topic import newest_values
 from fugu.dataflows.publishing.registration import refuse_a_second_sink
 from fugu.dataflows.stages.stage import StreamStage
 from fugu.dataflows.state.directory import StateDirectory
@@ -121,6 +121,7 @@ class Rebuilding:
         self._refuse_another_past(exchange.root, leases)
         replayed = self._replayed()
         self._complete_ledger(replayed)
+        self._complete_dead_letters(replayed)
         tables = {partition: one.table for partition, one in replayed.items()}
         columns = self.stage.start, self.stage.ends
         directories = shard_directories(self.preparation.file)
@@ -163,16 +164,30 @@ class Rebuilding:
         }
         return blank.model_copy(update=begins)
 
+    def _complete_dead_letters(self, replayed: Mapping[int, Replayed]) -> None:
+        """Write the dead letters that a crash has kept back, which no start makes any more."""
+        with closing(self.client.writer()) as writer:
+            for one in replayed.values():
+                for outgoing in one.unsaid:
+                    writer.write(self.topics.dead_letters.name, outgoing)
+            writer.flush()
+
     def _complete_ledger(self, replayed: Mapping[int, Replayed]) -> None:
-        """Write what streams had spent and the ledger does not say, or not any more."""
-        ledger = self.preparation.ledger
-        if ledger is None or not reports_spending(self.preparation.pipeline):
+        """Write what streams had spent and the ledger does not say, or not any more.
+
+        Refuse where it says more: the sink has lost releases.
+        """
+        ledger, pipeline = self.preparation.ledger, self.preparation.pipeline
+        if ledger is None or not reports_spending(pipeline):
             return
-        newest = newest_values(self.client, ledger)
+        own = LedgerOf(pipeline.name, self.preparation.publisher(self.topics.source))
+        newest = own.newest(self.client, ledger)
+        own.refuse_more(ledger.name, newest, replayed)
         with closing(self.client.writer()) as writer:
             for partition, one in replayed.items():
                 every = one.spending.items()
-                due = [(key, entry) for key, entry in every if newest.get(key) != entry[0]]
+                said = {key: newest[key].value for key, _ in every if key in newest}
+                due = [(key, entry) for key, entry in every if said.get(key) != entry[0]]
                 writer.write(
                     ledger.name,
                     Outgoing(

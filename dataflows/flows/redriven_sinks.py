@@ -64,7 +64,8 @@ class RedrivenSinks:
 
     @cached_property
     def _sinks(self) -> dict[Output, KafkaSink]:
-        stored, writer = self.fingerprint, self.client.writer(self.fingerprint.pipeline)
+        stored = self.fingerprint
+        writer = self.client.writer(f"{stored.pipeline}.{stored.sink_topic}.redrive")
         topics: dict[Output, str] = {"sink": stored.sink_topic}
         shared: dict[Output, Shared] = {}
         if stored.ledger_topic:

@@ -21,6 +21,8 @@ from fugu.dataflows.stages.stage import StreamStage
 from fugu.dataflows.state.row_table import RowTable
 
 _AT_ONCE = 100_000
+_LATE = 500_000
+"""Count the records before the last release of which dead letters may be missing."""
 _COPIES_KEPT = 100_000
 """Count the releases of which an identical copy is recognised."""
 
@@ -40,11 +42,14 @@ class Replayed:
 
     table: RowTable
     source_next: int = 0
+    source_end: int = 0
     sink_next: int = 0
     dead_letters_next: int = 0
     releases: int = 0
     spending: dict[bytes, tuple[bytes, list[Header], int]] = field(default_factory=dict)
     """The newest record of the ledger about each stream, by key."""
+    unsaid: list[Outgoing] = field(default_factory=list)
+    """Dead letters of records before the last release that are not published."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ class Replay:
         """
         end = self._whole(self.topics.source.name, partition)
         self._whole(self.topics.sink.name, partition)
-        replayed = Replayed(RowTable(self.stage.start, self.stage.ends))
+        replayed = Replayed(RowTable(self.stage.start, self.stage.ends), source_end=end)
         last = self._last(partition)
         if last is None:
             if end > 0:
@@ -77,7 +82,7 @@ class Replay:
         replayed.source_next = self._position(partition, end, last) + 1
         replayed.sink_next = last.offset + 1
         self._compare(partition, replayed)
-        replayed.dead_letters_next = self._behind(partition, replayed.source_next, end)
+        self._look_for_dead_letters(partition, replayed)
         return replayed
 
     def _whole(self, topic: str, partition: int) -> int:
@@ -127,6 +132,8 @@ class Replay:
                     outgoing = self.publisher.releases(sanitized)
                     spending = self.publisher.spending(sanitized)
                 self._match(partition, outgoing, published, replayed.sink_next)
+                if sanitized.dead.offsets and batch.offsets[-1] >= replayed.source_next - _LATE:
+                    replayed.unsaid.append(self.publisher.dead_letters(partition, sanitized.dead))
                 replayed.releases += len(outgoing.values)
                 for index, key in enumerate(spending.keys):
                     replayed.spending[key or b""] = (
@@ -151,16 +158,25 @@ class Replay:
             ):
                 raise self._other(partition, end - 1 if there is None else there.offset)
 
-    def _behind(self, partition: int, first: int, end: int) -> int:
-        """Return where dead letters begin that are of records from `first` on."""
-        names = set(self.publisher.dead_letter_ids(partition, range(first, end)))
+    def _look_for_dead_letters(self, partition: int, replayed: Replayed) -> None:
+        """Find where dead letters begin of records behind the last release, and which ones are
+        missing before it: they are written beside releases, so that a crash may lose them."""
+        end, said = replayed.source_end, set[bytes | None]()
+        behind = set(self.publisher.dead_letter_ids(partition, range(replayed.source_next, end)))
+        first = None
         with closing(self.client.reader(self.topics.dead_letters.name, headers=True)) as reader:
             bound = reader.bounds([partition])[partition]
             for batch in reader.read_range(partition, bound.start, bound.end):
                 for offset, _, _, _, headers in batch.records():
-                    if release_id_of(headers) in names:
-                        return int(offset)
-        return bound.end
+                    name = release_id_of(headers)
+                    said.add(name)
+                    if first is None and name in behind:
+                        first = int(offset)
+        replayed.dead_letters_next = bound.end if first is None else first
+        replayed.unsaid = [
+            one.at([at for at, h in enumerate(one.headers) if release_id_of(h) not in said])
+            for one in replayed.unsaid
+        ]
 
     def _other(self, partition: int, offset: int) -> StartRefused:
         return StartRefused(
