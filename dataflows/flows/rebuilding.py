@@ -119,7 +119,7 @@ class Rebuilding:
     def write(self, exchange: Exchange, leases: Leases | None) -> Rebuilt:
         """Write the directories of all shards, and make them count."""
         self._refuse_another_past(exchange.root, leases)
-        replayed = self._replayed()
+        replayed = self._replayed(leases)
         self._complete_ledger(replayed)
         self._complete_dead_letters(replayed)
         tables = {partition: one.table for partition, one in replayed.items()}
@@ -141,10 +141,13 @@ class Rebuilding:
         if leases is not None:
             leases.require_no_other_sink(self.topics.sink.identity)
 
-    def _replayed(self) -> dict[int, Replayed]:
+    def _replayed(self, leases: Leases | None) -> dict[int, Replayed]:
         preparation, topics = self.preparation, self.topics
+        claimed = leases is not None and leases.know(topics.sink.identity)
         publisher = preparation.publisher(topics.source)
-        replay = Replay(preparation.client, topics, preparation.codec, self.stage, publisher)
+        replay = Replay(
+            preparation.client, topics, preparation.codec, self.stage, publisher, claimed
+        )
         replayed = {number: replay.of(number) for number in range(topics.source.partitions)}
         if not any(one.releases for one in replayed.values()):
             raise ConfigurationError(

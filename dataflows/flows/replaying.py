@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from fugu.dataflows.base.batches import Batch, Header, Outgoing
-from fugu.dataflows.base.errors import StartRefused, without_values
+from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused, without_values
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.pipeline.topics import Topics
 from fugu.dataflows.publishing.envelope import Publisher
@@ -61,23 +61,27 @@ class Replay:
     codec: Codec
     stage: StreamStage
     publisher: Publisher
+    claimed: bool = False
+    """Say whether claims show that the pipeline has released into this sink alone."""
 
     def of(self, partition: int) -> Replayed:
         """Return what a partition stood at; `StartRefused` if it does not make what is published.
 
-        Without a release, nothing shows under which law its records were released, or where.
+        Without a release, only claims show that its records were not released somewhere else.
         """
         end = self._whole(self.topics.source.name, partition)
-        self._whole(self.topics.sink.name, partition)
+        written = self._whole(self.topics.sink.name, partition)
         replayed = Replayed(RowTable(self.stage.start, self.stage.ends), source_end=end)
         last = self._last(partition)
         if last is None:
-            if end > 0:
+            if end > 0 and (written > 0 or not self.claimed):
                 raise StartRefused(
                     f"topic {self.topics.sink.name}, partition {partition} holds no release, but "
                     f"topic {self.topics.source.name} holds {end:,} offsets there: nothing shows "
-                    "whether and how they were released before. Restore the state directory."
+                    "whether and how they were released before. Restore the state directory, or "
+                    f"{NEW_PIPELINE}."
                 )
+            self._look_for_dead_letters(partition, replayed)
             return replayed
         replayed.source_next = self._position(partition, end, last) + 1
         replayed.sink_next = last.offset + 1
@@ -93,7 +97,8 @@ class Replay:
             raise StartRefused(
                 f"topic {topic}, partition {partition} begins at offset {bound.start:,}: retention "
                 "has removed what came before, so it cannot be released once more and compared, "
-                "and what it spent is not known. Restore the state directory from a backup."
+                "and what it spent is not known. Restore the state directory from a backup, or "
+                f"{NEW_PIPELINE}."
             )
         return bound.end
 
@@ -162,6 +167,7 @@ class Replay:
         """Find where dead letters begin of records behind the last release, and which ones are
         missing before it: they are written beside releases, so that a crash may lose them."""
         end, said = replayed.source_end, set[bytes | None]()
+        made = {release_id_of(headers) for one in replayed.unsaid for headers in one.headers}
         behind = set(self.publisher.dead_letter_ids(partition, range(replayed.source_next, end)))
         first = None
         with closing(self.client.reader(self.topics.dead_letters.name, headers=True)) as reader:
@@ -169,7 +175,8 @@ class Replay:
             for batch in reader.read_range(partition, bound.start, bound.end):
                 for offset, _, _, _, headers in batch.records():
                     name = release_id_of(headers)
-                    said.add(name)
+                    if name in made:
+                        said.add(name)
                     if first is None and name in behind:
                         first = int(offset)
         replayed.dead_letters_next = bound.end if first is None else first
@@ -185,7 +192,7 @@ class Replay:
             "changed since (fugu migrate, fugu state rotate and repartition count as well), "
             "records were driven again or are gone from the source, or something else writes to "
             "the topic. Take the pipeline file that ran last; if it is this one, the state cannot "
-            "be rebuilt: restore it from a backup."
+            f"be rebuilt: restore it from a backup, or {NEW_PIPELINE}."
         )
 
 
