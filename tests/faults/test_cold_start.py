@@ -122,10 +122,8 @@ def test_after_fugu_compile_a_first_start_compiles_nothing(
         write_pipeline(tmp_path / document["operator"]["kind"], document) for document in documents
     ]
     environment = {name: value for name, value in os.environ.items() if name != SECRET_VARIABLE}
-    command = [FUGU, "compile", *paths, "--json"]
-    said = orjson.loads(
-        subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE).stdout
-    )
+    command: list[str | Path] = [FUGU, "compile", *paths, "--json"]
+    said = orjson.loads(subprocess.check_output(command, env=environment))
     assert said["compiled"][0]["functions"] > 0
     code = sorted((tmp_path / "cache").rglob("*.nb?"))
     values = b'{"zone": "rest"}', b'{"zone": 71.5}'
