@@ -147,7 +147,18 @@ def _parameters(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
         "law": mechanism.law_digest().hex()[:16],
         "key in the output": key_in_words(file.pipeline),
         "configuration version": file.pipeline.version,
+        **_transactions(file.pipeline),
     }
+
+
+def _transactions(pipeline: Pipeline) -> dict[str, object]:
+    """Say whether epochs are published in transactions, if the pipeline file asks for it."""
+    kafka = pipeline.kafka
+    if kafka.transactions is False:
+        return {}
+    because = kafka.without_transactions(pipeline.state.every)
+    words = "yes" if kafka.transactions is True else "where Kafka takes them: validate --kafka says"
+    return {"transactions": f"no: {because}" if because else words}
 
 
 def key_in_words(pipeline: Pipeline) -> str:

@@ -18,6 +18,7 @@ from fugu.dataflows.flows.carrying_over import CarriedOver, carried_over
 from fugu.dataflows.flows.changed_entry import ChangedEntry
 from fugu.dataflows.flows.found_partitioner import as_begun, replacing_partitioner
 from fugu.dataflows.flows.key_layout import stored_layout, wanted_layout
+from fugu.dataflows.flows.newest_copy import require_newest_copy
 from fugu.dataflows.flows.rewriting import Rewriting, extended_topics
 from fugu.dataflows.flows.settling import Settling
 from fugu.dataflows.flows.state_directories import root_directory
@@ -71,6 +72,7 @@ def migrate(
                 if after_crash:
                     _settle(exchange, change, state, gaps)
                 else:
+                    require_newest_copy(client, before, state)
                     files = list(map(read_pipeline, earlier or []))
                     _write(exchange, entry, state, files, gaps)
         entry.write()

@@ -8,6 +8,7 @@ from fugu.dataflows.commands.checks import Checks
 from fugu.dataflows.flows.sections import end_of
 from fugu.dataflows.flows.starting import looked_at
 from fugu.dataflows.flows.state_directories import directories_of, root_directory
+from fugu.dataflows.kafka.client import publishing_in_words
 from fugu.dataflows.monitoring.server import require_free
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.dealing import deal, require_all_shards, shard_numbers
@@ -55,7 +56,8 @@ def check_start(file: PipelineFile, as_run: AsRun, checks: Checks) -> None:
         return
     begun = any(not plan.directory.is_empty for plan in look.plans)
     state = "goes on with its state" if begun else "begins without a state"
-    checks.passed("start", f"{state}, {look.plans[0].client.name}")
+    client, name = look.plans[0].client, file.pipeline.name
+    checks.passed("start", f"{state}, {client.name}, {publishing_in_words(client, name)}")
 
 
 def _check_port(file: PipelineFile, checks: Checks) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.kafka.client import Bounds, Client
+from fugu.dataflows.kafka.sink import require_sink_offset
 from fugu.dataflows.records.published import release_id_of
 
 Names = Callable[[int, Sequence[int]], Sequence[bytes]]
@@ -66,19 +67,14 @@ class Outlet:
 
 
 def tail_of(client: Client, outlet: Outlet, start: int, gap: Gap) -> Tail:
-    """Return what stands in a topic from `start` on, each release once.
+    """Return what stands in a topic from `start` on, each release once, in the order of records.
 
     Raises `StartRefused` where something is missing there, or belongs to no record of the source.
     """
     found: dict[bytes, Orphan] = {}
     with closing(client.reader(outlet.topic, headers=True)) as reader:
         bound = reader.bounds([outlet.place])[outlet.place]
-        if start < bound.start:
-            raise StartRefused(
-                f"topic {outlet.topic}, partition {outlet.place} begins at offset {bound.start}, "
-                f"but the last snapshot ends at {start}: what was released between them cannot be "
-                "charged any more. Restore the topic. Nothing was changed."
-            )
+        require_sink_offset(outlet.topic, outlet.place, start, bound)
         for batch in reader.read_range(outlet.place, start, bound.end):
             for offset, timestamp, key, value, headers in batch.records():
                 name = release_id_of(headers)
@@ -94,5 +90,9 @@ def tail_of(client: Client, outlet: Outlet, start: int, gap: Gap) -> Tail:
         )
     again = gap.held.start
     later = [one.offset for name, one in found.items() if positions[name] >= again]
-    gone = [one for name, one in found.items() if gap.resumed <= positions[name] < again]
+    gone = [
+        found[name]
+        for name in sorted(found, key=positions.__getitem__)
+        if gap.resumed <= positions[name] < again
+    ]
     return Tail(min(later, default=bound.end), gone)

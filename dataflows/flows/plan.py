@@ -105,7 +105,9 @@ class Plan(ABC):
     def build(self) -> Shard:
         """Return the dataflow, from the source over `items` to all `outputs`."""
         begin, topic = offsets_of(self.fingerprint.source_begin), self.fingerprint.source_topic
-        writer = self.client.writer(self.name)
+        into, unit = self.fingerprint.sink_topic, self.directory.path.name
+        owner = f"{self.name}.{into}.{unit}"
+        writer = self.client.writer(owner)
         flow = Dataflow(self._flow)
         reader = self.client.reader(topic, headers=self.reads_headers)
         source = self.source(topic, begin, reader)
@@ -122,6 +124,7 @@ class Plan(ABC):
                 output.shared,
                 self._wait,
                 None if sinks else source.times,
+                owner,
             )
             op.output(output.sink_step, op.map_value(output.step, items, output.records), sink)
             sinks.append(sink)

@@ -15,6 +15,7 @@ from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.flows.first_start import own_begin, require_keys_without_a_past
 from fugu.dataflows.flows.given import Given
 from fugu.dataflows.flows.preparation import Preparation
+from fugu.dataflows.flows.rebuilt_ledger import LedgerOf
 from fugu.dataflows.flows.replaying import Replay, Replayed
 from fugu.dataflows.flows.sections import reports_spending, stage_of
 from fugu.dataflows.flows.state_directories import root_directory, shard_directories
@@ -26,7 +27,6 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.topics import Topics, find_topics
 from fugu.dataflows.publishing.control_topic import find_control
 from fugu.dataflows.publishing.lease import Leases, unit_of
-from fugu.dataflows.publishing.ledger_topic import newest_values
 from fugu.dataflows.publishing.registration import refuse_a_second_sink
 from fugu.dataflows.stages.stage import StreamStage
 from fugu.dataflows.state.directory import StateDirectory
@@ -119,8 +119,9 @@ class Rebuilding:
     def write(self, exchange: Exchange, leases: Leases | None) -> Rebuilt:
         """Write the directories of all shards, and make them count."""
         self._refuse_another_past(exchange.root, leases)
-        replayed = self._replayed()
+        replayed = self._replayed(leases)
         self._complete_ledger(replayed)
+        self._complete_dead_letters(replayed)
         tables = {partition: one.table for partition, one in replayed.items()}
         columns = self.stage.start, self.stage.ends
         directories = shard_directories(self.preparation.file)
@@ -140,10 +141,13 @@ class Rebuilding:
         if leases is not None:
             leases.require_no_other_sink(self.topics.sink.identity)
 
-    def _replayed(self) -> dict[int, Replayed]:
+    def _replayed(self, leases: Leases | None) -> dict[int, Replayed]:
         preparation, topics = self.preparation, self.topics
+        claimed = leases is not None and leases.know(topics.sink.identity)
         publisher = preparation.publisher(topics.source)
-        replay = Replay(preparation.client, topics, preparation.codec, self.stage, publisher)
+        replay = Replay(
+            preparation.client, topics, preparation.codec, self.stage, publisher, claimed
+        )
         replayed = {number: replay.of(number) for number in range(topics.source.partitions)}
         if not any(one.releases for one in replayed.values()):
             raise ConfigurationError(
@@ -163,16 +167,30 @@ class Rebuilding:
         }
         return blank.model_copy(update=begins)
 
+    def _complete_dead_letters(self, replayed: Mapping[int, Replayed]) -> None:
+        """Write the dead letters that a crash has kept back, which no start makes any more."""
+        with closing(self.client.writer()) as writer:
+            for one in replayed.values():
+                for outgoing in one.unsaid:
+                    writer.write(self.topics.dead_letters.name, outgoing)
+            writer.flush()
+
     def _complete_ledger(self, replayed: Mapping[int, Replayed]) -> None:
-        """Write what streams had spent and the ledger does not say, or not any more."""
-        ledger = self.preparation.ledger
-        if ledger is None or not reports_spending(self.preparation.pipeline):
+        """Write what streams had spent and the ledger does not say, or not any more.
+
+        Refuse where it says more: the sink has lost releases.
+        """
+        ledger, pipeline = self.preparation.ledger, self.preparation.pipeline
+        if ledger is None or not reports_spending(pipeline):
             return
-        newest = newest_values(self.client, ledger)
+        own = LedgerOf(pipeline.name, self.preparation.publisher(self.topics.source))
+        newest = own.newest(self.client, ledger)
+        own.refuse_more(ledger.name, newest, replayed)
         with closing(self.client.writer()) as writer:
             for partition, one in replayed.items():
                 every = one.spending.items()
-                due = [(key, entry) for key, entry in every if newest.get(key) != entry[0]]
+                said = {key: newest[key].value for key, _ in every if key in newest}
+                due = [(key, entry) for key, entry in every if said.get(key) != entry[0]]
                 writer.write(
                     ledger.name,
                     Outgoing(

@@ -64,7 +64,9 @@ class RedrivenSinks:
 
     @cached_property
     def _sinks(self) -> dict[Output, KafkaSink]:
-        stored, writer = self.fingerprint, self.client.writer(self.fingerprint.pipeline)
+        stored = self.fingerprint
+        owner = f"{stored.pipeline}.{stored.sink_topic}.redrive"
+        writer = self.client.writer(owner)
         topics: dict[Output, str] = {"sink": stored.sink_topic}
         shared: dict[Output, Shared] = {}
         if stored.ledger_topic:
@@ -79,6 +81,7 @@ class RedrivenSinks:
                 partial(self._names, output),
                 shared=shared.get(output),
                 wait=self.wait,
+                owner=owner,
             )
             for output, topic in topics.items()
         }

@@ -30,11 +30,15 @@ Offsets = Mapping[int, Integers]
 
 @dataclass(frozen=True)
 class Choice:
-    """Say which dead letters are chosen: one reason, and times of records in milliseconds."""
+    """Say which dead letters are chosen: one reason, and times of records in milliseconds.
+
+    Those `at_home` are of records that stand where their keys have their rows now.
+    """
 
     reason: Reason
     since: int | None = None
     until: int | None = None
+    at_home: bool = False
 
     def takes(self, reason: object, timestamp: int) -> bool:
         """Return whether a dead letter is chosen."""
@@ -103,6 +107,7 @@ class Redriving:
     tables: Mapping[int, RowTable]
     put: Put
     tally: Tally
+    at_home: bool = False
 
     def drive(self, chosen: Offsets) -> Offsets:
         """Drive all records, by partition and offset; return those that had their turn.
@@ -120,12 +125,17 @@ class Redriving:
             read += len(batch.offsets)
             with self.plan.without_values("redrive", partition, batch.offsets):
                 decoded = self.plan.codec.decode(batch)
-                refused = decoded.dead
+                refused, left = decoded.dead, list[int]()
                 for home, own in self._by_home(decoded):
-                    refused.extend(self._release(home, own))
+                    if self.at_home and home != partition:
+                        left += own.offsets
+                    else:
+                        refused.extend(self._release(home, own))
             for reason in map(str, refused.reasons):
                 self.tally.refused[reason] = self.tally.refused.get(reason, 0) + 1
-            done += np.setdiff1d(column_of(batch.offsets), refused.offsets).tolist()
+            had_no_turn = [*refused.offsets, *left]
+            self.tally.records -= len(left)
+            done += np.setdiff1d(column_of(batch.offsets), had_no_turn).tolist()
         self.tally.gone += len(offsets) - read
         return done
 

@@ -16,6 +16,7 @@ from fugu.dataflows.flows.key_layout import (
     stored_layout,
     wanted_layout,
 )
+from fugu.dataflows.flows.newest_copy import require_newest_copy
 from fugu.dataflows.flows.rewriting import Rewriting, extended_topics
 from fugu.dataflows.flows.state_directories import root_directory
 from fugu.dataflows.flows.stopped_state import alone_in, stopped_state
@@ -60,6 +61,7 @@ def repartition(file: PipelineFile) -> Repartitioned:
         with stopped_state(root.path) as state:
             before = stored_layout(file, state.first)
             client = client_of(file.connection(), file.pipeline.source.generation)
+            require_newest_copy(client, file, state)
             require_known_places(file.pipeline)
             topics = extended_topics(client, file.pipeline)
             layout = wanted_layout(file.pipeline, topics.source)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from fugu.dataflows.base.batches import Batch, Header, Outgoing
-from fugu.dataflows.base.errors import StartRefused, without_values
+from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused, without_values
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.pipeline.topics import Topics
 from fugu.dataflows.publishing.envelope import Publisher
@@ -21,6 +21,8 @@ from fugu.dataflows.stages.stage import StreamStage
 from fugu.dataflows.state.row_table import RowTable
 
 _AT_ONCE = 100_000
+_LATE = 500_000
+"""Count the records before the last release of which dead letters may be missing."""
 _COPIES_KEPT = 100_000
 """Count the releases of which an identical copy is recognised."""
 
@@ -40,11 +42,14 @@ class Replayed:
 
     table: RowTable
     source_next: int = 0
+    source_end: int = 0
     sink_next: int = 0
     dead_letters_next: int = 0
     releases: int = 0
     spending: dict[bytes, tuple[bytes, list[Header], int]] = field(default_factory=dict)
     """The newest record of the ledger about each stream, by key."""
+    unsaid: list[Outgoing] = field(default_factory=list)
+    """Dead letters of records before the last release that are not published."""
 
 
 @dataclass(frozen=True)
@@ -56,28 +61,32 @@ class Replay:
     codec: Codec
     stage: StreamStage
     publisher: Publisher
+    claimed: bool = False
+    """Say whether claims show that the pipeline has released into this sink alone."""
 
     def of(self, partition: int) -> Replayed:
         """Return what a partition stood at; `StartRefused` if it does not make what is published.
 
-        Without a release, nothing shows under which law its records were released, or where.
+        Without a release, only claims show that its records were not released somewhere else.
         """
         end = self._whole(self.topics.source.name, partition)
-        self._whole(self.topics.sink.name, partition)
-        replayed = Replayed(RowTable(self.stage.start, self.stage.ends))
+        written = self._whole(self.topics.sink.name, partition)
+        replayed = Replayed(RowTable(self.stage.start, self.stage.ends), source_end=end)
         last = self._last(partition)
         if last is None:
-            if end > 0:
+            if end > 0 and (written > 0 or not self.claimed):
                 raise StartRefused(
                     f"topic {self.topics.sink.name}, partition {partition} holds no release, but "
                     f"topic {self.topics.source.name} holds {end:,} offsets there: nothing shows "
-                    "whether and how they were released before. Restore the state directory."
+                    "whether and how they were released before. Restore the state directory, or "
+                    f"{NEW_PIPELINE}."
                 )
+            self._look_for_dead_letters(partition, replayed)
             return replayed
         replayed.source_next = self._position(partition, end, last) + 1
         replayed.sink_next = last.offset + 1
         self._compare(partition, replayed)
-        replayed.dead_letters_next = self._behind(partition, replayed.source_next, end)
+        self._look_for_dead_letters(partition, replayed)
         return replayed
 
     def _whole(self, topic: str, partition: int) -> int:
@@ -88,7 +97,8 @@ class Replay:
             raise StartRefused(
                 f"topic {topic}, partition {partition} begins at offset {bound.start:,}: retention "
                 "has removed what came before, so it cannot be released once more and compared, "
-                "and what it spent is not known. Restore the state directory from a backup."
+                "and what it spent is not known. Restore the state directory from a backup, or "
+                f"{NEW_PIPELINE}."
             )
         return bound.end
 
@@ -127,6 +137,8 @@ class Replay:
                     outgoing = self.publisher.releases(sanitized)
                     spending = self.publisher.spending(sanitized)
                 self._match(partition, outgoing, published, replayed.sink_next)
+                if sanitized.dead.offsets and batch.offsets[-1] >= replayed.source_next - _LATE:
+                    replayed.unsaid.append(self.publisher.dead_letters(partition, sanitized.dead))
                 replayed.releases += len(outgoing.values)
                 for index, key in enumerate(spending.keys):
                     replayed.spending[key or b""] = (
@@ -151,16 +163,27 @@ class Replay:
             ):
                 raise self._other(partition, end - 1 if there is None else there.offset)
 
-    def _behind(self, partition: int, first: int, end: int) -> int:
-        """Return where dead letters begin that are of records from `first` on."""
-        names = set(self.publisher.dead_letter_ids(partition, range(first, end)))
+    def _look_for_dead_letters(self, partition: int, replayed: Replayed) -> None:
+        """Find where dead letters begin of records behind the last release, and which ones are
+        missing before it: they are written beside releases, so that a crash may lose them."""
+        end, said = replayed.source_end, set[bytes | None]()
+        made = {release_id_of(headers) for one in replayed.unsaid for headers in one.headers}
+        behind = set(self.publisher.dead_letter_ids(partition, range(replayed.source_next, end)))
+        first = None
         with closing(self.client.reader(self.topics.dead_letters.name, headers=True)) as reader:
             bound = reader.bounds([partition])[partition]
             for batch in reader.read_range(partition, bound.start, bound.end):
                 for offset, _, _, _, headers in batch.records():
-                    if release_id_of(headers) in names:
-                        return int(offset)
-        return bound.end
+                    name = release_id_of(headers)
+                    if name in made:
+                        said.add(name)
+                    if first is None and name in behind:
+                        first = int(offset)
+        replayed.dead_letters_next = bound.end if first is None else first
+        replayed.unsaid = [
+            one.at([at for at, h in enumerate(one.headers) if release_id_of(h) not in said])
+            for one in replayed.unsaid
+        ]
 
     def _other(self, partition: int, offset: int) -> StartRefused:
         return StartRefused(
@@ -169,7 +192,7 @@ class Replay:
             "changed since (fugu migrate, fugu state rotate and repartition count as well), "
             "records were driven again or are gone from the source, or something else writes to "
             "the topic. Take the pipeline file that ran last; if it is this one, the state cannot "
-            "be rebuilt: restore it from a backup."
+            f"be rebuilt: restore it from a backup, or {NEW_PIPELINE}."
         )
 
 

@@ -13,24 +13,25 @@ from functools import cached_property, partial
 import numpy as np
 import orjson
 
-from fugu.dataflows.base.errors import ConfigurationError, StartRefused
+from fugu.dataflows.base.errors import NEW_PIPELINE, ConfigurationError, StartRefused
 from fugu.dataflows.flows.former_laws import present_law
 from fugu.dataflows.flows.given import Given
 from fugu.dataflows.flows.orphans import Gap, Names, Orphan, Outlet, Tail, tail_of
 from fugu.dataflows.flows.preparation import Preparation
 from fugu.dataflows.flows.stopped_state import StoppedState, resumed_at
-from fugu.dataflows.kafka.client import Bounds, Topic
+from fugu.dataflows.flows.streams import StreamsPlan
+from fugu.dataflows.kafka.client import Bounds
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.kinds import AlphabetOperator
 from fugu.dataflows.pipeline.mechanisms import columns_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.pipeline.topics import bounds_of
+from fugu.dataflows.pipeline.topics import Topics, bounds_of, find_topics
 from fugu.dataflows.publishing.entries import is_stream_of
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.json_fields import Refused
 from fugu.dataflows.stages.per_record import exhaustible, passing_time
 from fugu.dataflows.state.exchange import Exchange
-from fugu.dataflows.state.fingerprint import Fingerprint
+from fugu.dataflows.state.fingerprint import Fingerprint, check_same
 from fugu.dataflows.state.next_directory import Columns, write_directory
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import EnumerableMechanism, Kind, Releases, RepeatingMechanism
@@ -49,7 +50,7 @@ class Settling:
     """Write the next state of a pipeline that crashed before gaps in its source."""
 
     preparation: Preparation
-    source: Topic
+    topics: Topics
     state: StoppedState
     gaps: dict[int, Bounds]
 
@@ -62,8 +63,10 @@ class Settling:
                 "can be accepted, because its releases do not follow its records one by one"
             )
         preparation = Preparation(Given.by(file), StopFlag(), None, looking=True)
-        source = preparation.client.topic(file.pipeline.source.topic)
-        assert source is not None
+        topics = find_topics(preparation.client, preparation.pipeline, preparation.begun)
+        for one in state.fingerprints:
+            check_same(one, preparation.fingerprint(topics, one.shard, StreamsPlan.steps))
+        source = topics.source
         bounds = bounds_of(preparation.client, source, list(map(int, state.stopped_at)))
         gone = {one for one, b in bounds.items() if state.stopped_at[str(one)] < b.start}
         if gone != set(gaps):
@@ -73,7 +76,7 @@ class Settling:
                 f"goes on with are gone from {len(gone)} partitions. Name all of them: "
                 f"{named or 'none'}. Nothing was changed."
             )
-        return cls(preparation, source, state, {one: bounds[one] for one in gone})
+        return cls(preparation, topics, state, {one: bounds[one] for one in gone})
 
     def write(self, exchange: Exchange, command: str, about: str) -> Settled:
         """Write the directories of all shards, and make them count."""
@@ -82,6 +85,7 @@ class Settling:
         begins: dict[str, dict[str, int]] = {"source_begin": dict(self.state.stopped_at)}
         for name in ("sink", "dead_letters", "ledger"):
             begins[f"{name}_begin"] = self._resumed(name)
+        begins["dead_letters_begin"] = self._still_there(begins["dead_letters_begin"])
         for partition, held in self.gaps.items():
             place, table = str(partition), tables.setdefault(partition, RowTable(*self._columns))
             gap = Gap(partition, self.state.stopped_at[place], held)
@@ -116,10 +120,19 @@ class Settling:
             )
         return begins
 
+    def _still_there(self, begins: dict[str, int]) -> dict[str, int]:
+        """Return where the same dead letters begin that are not gone; they cost nothing."""
+        topic = self.topics.dead_letters
+        bounds = bounds_of(self.preparation.client, topic, list(map(int, begins)))
+        return {
+            place: min(max(at, bounds[int(place)].start), bounds[int(place)].end)
+            for place, at in begins.items()
+        }
+
     def _tail(self, output: str, gap: Gap, start: int) -> Tail:
         """Return what a topic holds about a partition from where a start would look."""
         pipeline, partition = self.preparation.pipeline.name, gap.partition
-        publisher = self.preparation.publisher(self.source)
+        publisher = self.preparation.publisher(self.topics.source)
         topic, ledger = getattr(self.state.first, f"{output}_topic"), self.preparation.ledger
         names: dict[str, Names] = {
             "sink": publisher.release_ids,
@@ -146,8 +159,8 @@ class Settling:
             raise StartRefused(
                 f"topic {sink.topic}, partition {partition}: {len(orphans)} releases belong to "
                 "records that are gone, and cannot be charged to their streams: that needs keys "
-                "in the sink, and an operator that releases symbols. Restore the state directory "
-                "from a backup that is older than the gap, or the source. Nothing was changed."
+                "in the sink, and an operator that releases symbols. Restore the source, or "
+                f"{NEW_PIPELINE}. Nothing was changed."
             )
         keys = table.keys
         names = keys if sink.key == "original" else self._names(keys)
@@ -162,7 +175,7 @@ class Settling:
         return strangers
 
     def _names(self, keys: Sequence[bytes]) -> Sequence[bytes]:
-        return self.preparation.publisher(self.source).pseudonyms.of_each(keys)
+        return self.preparation.publisher(self.topics.source).pseudonyms.of_each(keys)
 
     def _read(self, partition: int, orphan: Orphan) -> tuple[int, Kind]:
         pipeline = self.preparation.pipeline

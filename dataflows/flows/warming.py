@@ -2,9 +2,11 @@
 
 import numpy as np
 
-from fugu.dataflows.flows.given import Given
 from fugu.dataflows.flows.sections import is_merged, stage_of
+from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
+from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.envelope import Publisher
 from fugu.dataflows.publishing.pseudonyms import Pseudonyms
@@ -15,9 +17,13 @@ from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.stage import StreamStage
 from fugu.operators.budget import without_budget
+from fugu.operators.keys import Keys
 from fugu.operators.mechanism import Array, Releases
 from fugu.operators.randomness import WORTH_HASHING, DrawScope
+from fugu.operators.secret import SECRET_BYTES, Secret
 from fugu.operators.sip.batches.batched_release import BatchedRelease
+
+_MADE_UP = Secret(bytes(SECRET_BYTES))
 
 
 def warm_up(stage: StreamStage, codec: Codec, publisher: Publisher) -> None:
@@ -29,14 +35,18 @@ def warm_up(stage: StreamStage, codec: Codec, publisher: Publisher) -> None:
 
 
 def warm_up_without_kafka(file: PipelineFile) -> None:
-    """Compile what a pipeline reads and releases with, and what its client is made of."""
-    given, pipeline = Given.by(file), file.pipeline
-    mechanism, codec = given.configured.mechanism, given.configured.codec
+    """Compile what a pipeline reads and releases with, and what its client is made of.
+
+    No secret and no password is read: where an image is built, there is none.
+    """
+    configured, pipeline, keys = configure(file), file.pipeline, Keys.from_root(_MADE_UP)
+    mechanism, codec = configured.mechanism, configured.codec
+    client_of(Connection(pipeline.kafka.bootstrap, client=pipeline.kafka.client))
     codec.warm_up()
     if is_merged(pipeline):
         return
     law = mechanism.law_digest()
-    scope = DrawScope(given.keys.noise, pipeline.name, mechanism.kind, pipeline.version, law, 0)
+    scope = DrawScope(keys.noise, pipeline.name, mechanism.kind, pipeline.version, law, 0)
     admission = Admission("murmur2", 1, pipeline.state.max_keys)
     stage = stage_of(pipeline, mechanism, scope, "", admission)
     publisher = Publisher(
@@ -46,7 +56,7 @@ def warm_up_without_kafka(file: PipelineFile) -> None:
         source_topic=pipeline.source.topic,
         guarantee_id=guarantee_id(mechanism.guarantees()),
         key_policy=pipeline.sink.key,
-        pseudonyms=Pseudonyms(given.keys.pseudonyms, pipeline.sink.topic),
+        pseudonyms=Pseudonyms(keys.pseudonyms, pipeline.sink.topic),
     )
     warm_up(stage, codec, publisher)
 

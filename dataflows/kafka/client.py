@@ -34,6 +34,8 @@ class Bounds:
     end: int
 
 
+TRANSACTION_SECONDS = 180
+"""How long the transaction of a process that died stays open, if no successor aborts it."""
 EVERYBODY = "User:*"
 """Names whoever reaches the broker, in ACLs."""
 
@@ -53,6 +55,17 @@ class Rights:
         """Return who is allowed to do any of this."""
         names = {*operations, "ALL"}
         return sorted({who for name in names for who in self.allowed.get(name, ())})
+
+
+def identity_of(owner: str) -> str:
+    """Return the transactional id of an owner."""
+    return f"fugu.{owner}"
+
+
+def publishing_in_words(client: "Client", pipeline: str) -> str:
+    """Say whether the epochs of a pipeline are published in transactions, and why not."""
+    because = client.without_transactions(pipeline)
+    return f"without transactions ({because})" if because else "in transactions"
 
 
 class Reader(Protocol):
@@ -92,8 +105,8 @@ class Writer(Protocol):
     def owner_of(self, topic: str, partition: int) -> "Writer":
         """Return the writer of a partition that nobody else writes to.
 
-        That is this one, or, with transactions, one of its own: its predecessor is shut out, and
-        what that left uncommitted is gone.
+        That is this one, or, with transactions, one for all of them: its predecessor is shut out,
+        and what that left uncommitted is gone.
         """
         return self
 
@@ -140,3 +153,12 @@ class Client(Protocol):
 
         With transactions, `owner` names who alone may write to what it is `owner_of`.
         """
+
+    def without_transactions(self, pipeline: str) -> str:
+        """Say why the epochs of a pipeline are not published in transactions; empty if they are.
+
+        Kafka is asked once, if the pipeline file leaves it to it.
+        """
+
+    def end_transaction_of(self, owner: str) -> None:
+        """Abort what an owner left open when it died; without the right to, Kafka does it later."""

@@ -6,6 +6,7 @@ no secret, and every client translates the same one into the settings of its lib
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Annotated, Literal, Self
 
 from pydantic import (
@@ -27,6 +28,8 @@ Library = Literal["auto", "kafka-python", "librdkafka"]
 _TLS_FIELDS = ("ca", "certificate", "key", "key_password")
 _SASL_FIELDS = ("mechanism", "username", "password")
 _TEXT = {"type": "string"}
+LONGEST_TRANSACTION = timedelta(seconds=60)
+"""The longest epoch that is published in a transaction: readers wait for all of it."""
 _ADDRESSES = re.compile(r"^[^\s,]+:\d{1,5}(,[^\s,]+:\d{1,5})*$")
 
 
@@ -48,7 +51,10 @@ class Connection:
     tls: Tls | None = None
     credentials: Credentials | None = None
     client: Library = "auto"
-    transactions: bool = False
+    transactions: "bool | Literal['auto']" = False
+    """Say whether epochs are published in transactions; `auto` asks the broker."""
+    because: str = ""
+    """Say why they are not, where the pipeline file decides it."""
 
     @property
     def protocol(self) -> Protocol:
@@ -166,26 +172,44 @@ class Kafka(Section):
     """Say which library talks to Kafka; `auto` takes librdkafka where it can be used."""
     security: Security = Security(protocol="PLAINTEXT")
     """Say how connections are protected; without it, they are not."""
-    transactions: bool = False
-    """Say whether an epoch becomes visible at once, and a second owner is shut out."""
+    transactions: bool | Literal["auto"] = False
+    """Say whether an epoch is published in a transaction; `auto`: where client and broker can."""
 
     @model_validator(mode="after")
     def _check_transactions(self) -> Self:
-        if self.transactions and self.client == "kafka-python":
+        if self.transactions is True and self.client == "kafka-python":
             raise ValueError("transactions need librdkafka: write client: librdkafka")
-        if self.transactions and self.broker == "embedded":
+        if self.transactions is True and self.broker == "embedded":
             raise ValueError(
                 "transactions need Apache Kafka: the embedded broker shows aborted records"
             )
         return self
 
-    def connection(self, resolve: Resolve) -> Connection:
-        """Return the connection of the section; `UnusableField` names a field of `security`."""
+    def without_transactions(self, every: timedelta) -> str:
+        """Say why epochs of this length are not published in transactions; empty if they may be."""
+        if self.transactions is False:
+            return "kafka.transactions is false"
+        if self.broker == "embedded":
+            return "the embedded broker shows aborted records"
+        if self.client == "kafka-python":
+            return "kafka.client is kafka-python"
+        if every > LONGEST_TRANSACTION:
+            longest = LONGEST_TRANSACTION.total_seconds()
+            return f"state.every is longer than {longest:g} s, and so would a transaction be"
+        return ""
+
+    def connection(self, resolve: Resolve, every: timedelta) -> Connection:
+        """Return the connection of the section; `UnusableField` names a field of `security`.
+
+        Epochs last `every`, which a transaction must outlast.
+        """
+        because = self.without_transactions(every)
         return Connection(
             bootstrap=self.bootstrap,
             embedded=self.broker == "embedded",
             tls=self.security.tls(resolve),
             credentials=self.security.credentials(resolve),
             client=self.client,
-            transactions=self.transactions,
+            transactions=False if because else self.transactions,
+            because=because,
         )

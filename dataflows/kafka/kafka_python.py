@@ -1,6 +1,7 @@
 """Talk to Kafka through the public calls of kafka-python, which is always installed."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
@@ -21,7 +22,15 @@ from kafka.errors import (
 
 from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import KafkaUnavailable
-from fugu.dataflows.kafka.client import Bounds, Client, Reader, Rights, Topic, Writer
+from fugu.dataflows.kafka.client import (
+    Bounds,
+    Client,
+    Reader,
+    Rights,
+    Topic,
+    Writer,
+    identity_of,
+)
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.failures import (
     SILENCE_SECONDS,
@@ -55,6 +64,9 @@ class KafkaPythonClient(Client):
         self._connection = connection
         self._settings = settings_of(connection)
         self._admin_client: KafkaAdminClient | None = None
+
+    def without_transactions(self, pipeline: str) -> str:
+        return self._connection.because or "kafka-python is the client, and takes none"
 
     def topic(self, name: str) -> Topic | None:
         if self._connection.embedded:
@@ -139,6 +151,15 @@ class KafkaPythonClient(Client):
                 delivery_timeout_ms=_NEVER_MS,
             )
         )
+
+    def end_transaction_of(self, owner: str) -> None:
+        identity = identity_of(owner)
+        producer = self._reach(KafkaProducer, transactional_id=identity)
+        try:
+            with suppress(KafkaError):
+                producer.init_transactions()
+        finally:
+            producer.close(timeout=0)
 
     def _admin(self) -> KafkaAdminClient:
         if self._admin_client is None:

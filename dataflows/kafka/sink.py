@@ -11,6 +11,7 @@ since), or the pipeline stops. Releases of ticks are ordered by time instead.
 """
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -22,13 +23,14 @@ from bytewax.outputs import FixedPartitionedSink, StatefulSinkPartition
 from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import NEW_PIPELINE, ReleaseMismatch, StartRefused
 from fugu.dataflows.base.metrics import EVENT_TIME, RECORDS_OUT, REPLAYED, Metrics
-from fugu.dataflows.kafka.client import Bounds, Client, Writer
+from fugu.dataflows.kafka.client import TRANSACTION_SECONDS, Bounds, Client, Reader, Writer
 from fugu.dataflows.kafka.release_times import ReleaseTimes
 from fugu.dataflows.kafka.source import part_names
 from fugu.dataflows.records.published import record_digest, release_id_of
 
 log = logging.getLogger(__name__)
 
+_SAID_EVERY_SECONDS, _LOOKED_EVERY_SECONDS = 5.0, 0.2
 _UNMATCHED_WINDOW = 500_000
 """The most source offsets between a replayed one and that of an unmatched release."""
 
@@ -79,7 +81,8 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
 
     `wait` returns when everything else that an epoch keeps is durable, and raises where another
     process has taken over. bytewax asks sinks last, and counts an epoch once they have answered.
-    `times` are told of that, by the sink of releases.
+    `times` are told of that, by the sink of releases. `owner` is who writes, whose predecessor may
+    have left a transaction open.
     """
 
     client: Client
@@ -91,6 +94,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
     shared: Shared | None = None
     wait: Callable[[], None] = lambda: None
     times: ReleaseTimes | None = None
+    owner: str = ""
     _parts: "dict[int, KafkaSinkPart]" = field(default_factory=dict, init=False)
 
     def has_caught_up(self, partitions: Iterable[int]) -> bool:
@@ -123,13 +127,45 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
         start = self.begin[source] if resume_state is None else resume_state
         published: dict[bytes, Published] = {}
         with closing(self.client.reader(self.topic)) as reader:
-            bounds = reader.bounds([partition])[partition]
+            bounds = self._settled_bounds(reader, partition)
             require_sink_offset(self.topic, partition, start, bounds)
             for batch in reader.read_range(partition, start, bounds.end):
                 published |= self._releases(source, batch)
         part = KafkaSinkPart(self, writer, source, partition, bounds.end, published)
         self._parts[source] = part
         return part
+
+    def _settled_bounds(self, reader: Reader, partition: int) -> Bounds:
+        """Return where a partition begins and ends, once no predecessor can commit any more.
+
+        A process that wrote in transactions may have died in the middle of one, and Kafka ends it
+        after a while. Whether its releases count is not known before.
+        """
+        written = None if self.shared is not None else self._written[partition]
+        warned = 0.0
+        while True:
+            bounds = reader.bounds([partition])[partition]
+            if written is None or bounds.end >= written:
+                return bounds
+            if not warned and self.owner:
+                self.client.end_transaction_of(self.owner)
+            if time.monotonic() - warned > _SAID_EVERY_SECONDS:
+                warned = time.monotonic()
+                log.warning(
+                    "topic %s, partition %d: waiting for the end of a transaction that a "
+                    "predecessor left open; Kafka ends it within %d s",
+                    self.topic,
+                    partition,
+                    TRANSACTION_SECONDS,
+                    extra={"topic": self.topic, "partition": partition},
+                )
+            time.sleep(_LOOKED_EVERY_SECONDS)
+
+    @cached_property
+    def _written(self) -> dict[int, int]:
+        """Return where partitions end, open transactions included."""
+        with closing(self.client.reader(self.topic, committed=False)) as reader:
+            return {one: b.end for one, b in reader.bounds(sorted(self.begin)).items()}
 
     def _releases(self, source: int, batch: Batch) -> dict[bytes, Published]:
         """Return the releases of a part that a batch of the topic holds, by release id."""

@@ -94,6 +94,12 @@ class Monitor:
         self._health.stop = plans[0].stop
         return [replace(plan, metrics=self._metrics) for plan in plans]
 
+    def require_known_partitions(self) -> None:
+        """Raise `StartRefused` if the pipeline was stopped because nobody knows where keys are."""
+        for watch in self._watches:
+            if isinstance(watch, TopicsWatch) and watch.refusal is not None:
+                raise watch.refusal
+
     def report(self) -> Report:
         """Return what the supervisor is told."""
         health = self._health
@@ -132,6 +138,7 @@ class Monitor:
             first.source_topic,
             identities,
             lambda source: added_partitions(self._file, source, first.partitions),
+            plans[0].stop.request,
         )
 
     def _sentinels(self, plans: list[Plan], watch: SourceWatch) -> list[Sentinel]:

@@ -26,13 +26,17 @@ log = logging.getLogger(__name__)
 class TopicsWatch:
     """Compare topics with their `identities` of the start, by name.
 
-    `added` returns what is to be said of partitions that were added to the topic `source`.
+    `added` returns what is to be said of partitions that were added to the topic `source`, or
+    raises `StartRefused` where the pipeline must not go on; `end` stops it then.
     """
 
     client: Client
     source: str
     identities: Mapping[str, str]
     added: Callable[[Topic], str | None]
+    end: Callable[[], None] = lambda: None
+    refusal: StartRefused | None = field(default=None, init=False)
+    """Says why the pipeline was stopped."""
     _noticed: tuple[Notice, ...] = field(default=(), init=False)
     _stopped: Event = field(default_factory=Event, init=False)
 
@@ -83,7 +87,8 @@ class TopicsWatch:
         try:
             text = self.added(source)
         except StartRefused as refusal:
-            text = str(refusal)
+            self.refusal, text = refusal, str(refusal)
+            self.end()
         if text is None:
             return None
         return Notice(Kind.PARTITIONS_ADDED, source.name, None, text, still=False)

@@ -1,6 +1,5 @@
 """Declare what a pipeline file may say: its sections as typed, strict models."""
 
-from datetime import timedelta
 from hashlib import blake2b
 from typing import Self
 
@@ -9,7 +8,7 @@ from pydantic import Field, model_validator
 
 from fugu.dataflows.base.logs import LogFormat
 from fugu.dataflows.base.section import Section
-from fugu.dataflows.kafka.connection import Kafka
+from fugu.dataflows.kafka.connection import LONGEST_TRANSACTION, Kafka
 from fugu.dataflows.kinds import Operator
 from fugu.dataflows.pipeline.sections import (
     Alert,
@@ -22,8 +21,6 @@ from fugu.dataflows.pipeline.sections import (
     TopicName,
 )
 from fugu.dataflows.pipeline.source_section import Source, TimestampField
-
-_LONGEST_TRANSACTION = timedelta(seconds=60)
 
 
 class Pipeline(Section):
@@ -65,7 +62,7 @@ class Pipeline(Section):
             raise ValueError(
                 "source, policies, sink, dead-letter and partials topics must be different ones"
             )
-        if self.kafka.transactions and self.state.every > _LONGEST_TRANSACTION:
+        if self.kafka.transactions is True and self.state.every > LONGEST_TRANSACTION:
             raise ValueError(
                 "kafka.transactions: a transaction lasts as long as state.every, and what is not "
                 "committed cannot be read; write state.every: 60s or less"

@@ -26,7 +26,8 @@ class PipelineFile:
     def connection(self) -> Connection:
         """Return how to reach Kafka, its files and environment variables read."""
         try:
-            return self.pipeline.kafka.connection(self.resolve)
+            kafka, every = self.pipeline.kafka, self.pipeline.state.every
+            return kafka.connection(self.resolve, every)
         except UnusableField as error:
             problem = self._file.problem(["kafka", "security", error.field], error.advice)
             raise ConfigurationError(problem) from None

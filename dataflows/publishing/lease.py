@@ -82,6 +82,11 @@ class Leases:
                 "last; if it is this one, restore the state directory from a backup."
             )
 
+    def know(self, sink_identity: str) -> bool:
+        """Return whether a state of the pipeline was ever claimed for a sink."""
+        self._catch_up()
+        return any(unit.partition("/")[2] == sink_identity for unit in self._claims)
+
     def retire(self, units: Iterable[str]) -> None:
         """Claim units for nobody: no directory that held one of them is to go on."""
         with TemporaryDirectory() as nowhere:

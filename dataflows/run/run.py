@@ -30,6 +30,7 @@ from fugu.dataflows.base.native_stderr import native_stderr_hidden
 from fugu.dataflows.flows.plan import Plan, Shard, require_held_now
 from fugu.dataflows.flows.sections import end_of, is_merged
 from fugu.dataflows.flows.starting import prepared, prepared_after_a_look
+from fugu.dataflows.kafka.client import publishing_in_words
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.monitor import Monitor
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -101,6 +102,7 @@ def _run(
             raise
     for plan in plans:
         plan.directory.unlock()
+    monitor.require_known_partitions()
     log.info("pipeline %s: stopped, state is written", file.pipeline.name)
 
 
@@ -128,7 +130,8 @@ def _planned(
     plans = monitor.observe(prepared_after_a_look(file, shards, stop, finishing=finishing))
     pipeline = file.pipeline
     log.info(
-        "pipeline %s: %s -> %s, %d partitions in %d shards, of which %d here, %s, state every %g s",
+        "pipeline %s: %s -> %s, %d partitions in %d shards, of which %d here, %s, %s, "
+        "state every %g s",
         pipeline.name,
         pipeline.source.topic,
         pipeline.sink.topic,
@@ -136,6 +139,7 @@ def _planned(
         pipeline.state.shards,
         sum(plan.reads_source for plan in plans),
         plans[0].client.name,
+        publishing_in_words(plans[0].client, pipeline.name),
         pipeline.state.every.total_seconds(),
     )
     log.info("compiled steps: %s", compiled.described())

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from fugu.dataflows.base.errors import NO_RESTART_HELPS
 from tests.faults.test_repartition import (
     FEW,
     MANY,
@@ -51,14 +52,16 @@ def test_partitions_added_while_it_runs_are_followed(
         send(bootstrap, document, after, 2)
         process.wait_until(lambda: "moved" in process.stderr)
         dead = 2 * len(elsewhere)
-        wait_for(process, bootstrap, document, 5 * len(USERS) - dead, dead)
+        wait_for(process, bootstrap, document, 5 * len(USERS), dead)
         send(bootstrap, document, after, 3)
-        wait_for(process, bootstrap, document, 8 * len(USERS) - dead, dead)
+        wait_for(process, bootstrap, document, 8 * len(USERS), dead)
         assert process.stop() == 0
+    assert f"{dead} records that were refused as wrong_partition" in process.stderr
+    assert not (tmp_path / "state" / "following.json").exists()
     assert "starting again" in process.stderr
     assert f"this pipeline knows {FEW}" in process.stderr
     releases = check_one_budget_each(bootstrap, document, pipeline)
-    assert {releases[key] for key in USERS if key not in elsewhere} == {8}
+    assert set(releases.values()) == {8}
 
 
 def test_a_start_follows_what_was_added_and_a_supervisor_does_it_for_all_processes(
@@ -82,6 +85,45 @@ def test_a_start_follows_what_was_added_and_a_supervisor_does_it_for_all_process
         assert process.stop() == 0
     assert "as was begun" in process.stderr
     check_one_budget_each(bootstrap, document, pipeline)
+
+
+def test_what_was_refused_is_driven_again_wherever_the_start_is_killed(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    document, pipeline = following(bootstrap, topics, tmp_path)
+    document["source"]["partitions"] = "fixed"
+    before, after = by_murmur2(FEW), by_murmur2(MANY)
+    unmoved = sum(before(key) == after(key) for key in USERS)
+    dead = sum(before(key) != after(key) < FEW for key in USERS)
+    send(bootstrap, document, before, 3)
+    with running(write_pipeline(tmp_path, document, MEMORYLESS)) as process:
+        wait_for(process, bootstrap, document, 3 * len(USERS))
+        extend(bootstrap, document["source"]["topic"])
+        send(bootstrap, document, after, 1)
+        wait_for(process, bootstrap, document, 3 * len(USERS) + unmoved, dead)
+        assert process.stop() == 0
+
+    document["source"]["partitions"] = "follow"
+    write_pipeline(tmp_path, document, MEMORYLESS)
+    killed_inside("renamed", 14, "run", pipeline)
+    killed_inside("renamed", 6, "run", pipeline)
+    with running(pipeline) as process:
+        wait_for(process, bootstrap, document, 4 * len(USERS), dead)
+        assert process.stop() == 0
+    assert set(check_one_budget_each(bootstrap, document, pipeline).values()) == {4}
+
+
+def test_where_nobody_knows_which_keys_have_moved_a_pipeline_stops(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    document, _ = following(bootstrap, topics, tmp_path)
+    document["source"] |= {"partitions": "fixed", "partitioner": "unchecked"}
+    send(bootstrap, document, by_murmur2(FEW), 1)
+    with running(write_pipeline(tmp_path, document, MEMORYLESS)) as process:
+        wait_for(process, bootstrap, document, len(USERS))
+        extend(bootstrap, document["source"]["topic"])
+        assert process.exit_code() == NO_RESTART_HELPS
+    assert "a key that moved would get a second budget" in process.stderr
 
 
 def test_a_move_that_is_refused_is_said_and_the_pipeline_goes_on(

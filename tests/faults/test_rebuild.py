@@ -5,7 +5,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import orjson
@@ -26,9 +27,10 @@ from tests.kafka.pipelines import (
     running,
     write_pipeline,
 )
+from tests.kafka.records import Placed, Record, produce
 from tests.kafka.topics import TopicFactory
 
-RECORDS = 6_000
+RECORDS = 3_000
 HALF = RECORDS // 2
 FEW_RECORDS = 1_000
 REBUILD = ("state", "rebuild")
@@ -55,6 +57,22 @@ def killed_until_complete(pipeline: Path) -> int:
     raise AssertionError("it never ended")
 
 
+@contextmanager
+def more_in_the_ledger(bootstrap: str, document: Document) -> Iterator[None]:
+    """What the ledger would say if the sink had lost a release of one stream."""
+    key, value = next(
+        (key, value)
+        for key, value in newest_spending(bootstrap, document).items()
+        if not orjson.loads(value)["exhausted"]
+    )
+    later = orjson.dumps(orjson.loads(value) | {"tenths": 10, "exhausted": True})
+    lost = ("fugu-release", b"of a record that nobody has released")
+    for said, headers in ((later, (lost,)), (value, ())):
+        produce(bootstrap, document["ledger"]["topic"], [Placed(0, Record(key, said, headers))])
+        if said is later:
+            yield
+
+
 def shown(pipeline: Path) -> list[dict[str, object]]:
     """What the state is said to hold, but for the size of its files."""
     rows = orjson.loads(fugu("state", "show", pipeline, "--json"))
@@ -79,6 +97,9 @@ def test_a_lost_state_is_rebuilt_with_its_budgets_and_goes_on_to_the_byte(
         if kill:
             assert killed_until_complete(pipeline) > 1
         else:
+            with more_in_the_ledger(bootstrap, lost):
+                said = refused(*REBUILD, pipeline)
+                assert "has spent more than its releases in the sink cost" in " ".join(said.split())
             assert "each of which is what is published" in fugu(*REBUILD, pipeline)
             assert shown(pipeline) == before
         assert "holds a state already" in refused(*REBUILD, pipeline)

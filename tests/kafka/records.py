@@ -56,13 +56,15 @@ def produce(bootstrap: str, topic: str, placed: Iterable[Placed]) -> None:
             future.get(timeout=30)
 
 
-def read_topic(bootstrap: str, topic: str) -> dict[int, list[Record]]:
+def read_topic(
+    bootstrap: str, topic: str, isolation_level: str = "read_committed"
+) -> dict[int, list[Record]]:
     """Everything a topic holds now, partition by partition."""
     consumer = KafkaConsumer(
         bootstrap_servers=bootstrap,
         auto_offset_reset="earliest",
         max_partition_fetch_bytes=FETCH_BYTES,
-        isolation_level="read_committed",
+        isolation_level=isolation_level,
     )
     with closing(consumer):
         partitions = [TopicPartition(topic, p) for p in partitions_of(consumer, topic)]

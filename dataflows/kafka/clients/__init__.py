@@ -27,7 +27,7 @@ def client_of(connection: Connection, generation: int = 0) -> Client:
         return NativeClient(connection, generation)
     if connection.client == "librdkafka":
         raise _unusable("kafka.client: librdkafka", reason, _OTHER)
-    if connection.transactions:
+    if connection.transactions is True:
         raise _unusable("kafka.transactions: true", reason, "delete kafka.transactions")
     _say_once(reason)
     return KafkaPythonClient(connection, generation)

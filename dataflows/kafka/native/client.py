@@ -1,17 +1,28 @@
 """Talk to Kafka through librdkafka, called from compiled code: the fast client."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from confluent_kafka import __version__ as library_version
 
-from fugu.dataflows.kafka.client import Client, Rights, Topic
+from fugu.dataflows.base.errors import DeliveryFailed
+from fugu.dataflows.kafka.client import Client, Rights, Topic, identity_of
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
 from fugu.dataflows.kafka.native.library import version
 from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
 from fugu.dataflows.kafka.native.reader import NativeReader
-from fugu.dataflows.kafka.native.settings import READING, UNCOMMITTED, WRITING, settings_of
-from fugu.dataflows.kafka.native.transactions import NativeTransactionalWriter
+from fugu.dataflows.kafka.native.settings import (
+    READING,
+    UNCOMMITTED,
+    WRITING,
+    Settings,
+    settings_of,
+)
+from fugu.dataflows.kafka.native.transactions import (
+    NativeTransactionalWriter,
+    refused_transactions,
+)
 from fugu.dataflows.kafka.native.writer import NativeWriter
 
 
@@ -27,6 +38,7 @@ class NativeClient(Client):
         self._troubles = LoginTroubles(connection.bootstrap)
         self._administrator = KafkaPythonClient(connection, generation)
         self._transactions = connection.transactions
+        self._because = connection.because or "kafka.transactions is false"
         self._largest_batch = int(WRITING["batch.size"])
 
     def topic(self, name: str) -> Topic | None:
@@ -54,12 +66,26 @@ class NativeClient(Client):
         self._administrator.delete_keys(topic, partition, keys)
 
     def writer(self, owner: str | None = None) -> NativeWriter:
-        settings = {**self._settings, **WRITING, "batch.size": self._largest_batch}
         troubles, aside = self._troubles, self._administrator.writer
+        if owner is None or self.without_transactions(owner):
+            return NativeWriter(self._writing, troubles, aside)
 
-        def own(topic: str, partition: int) -> NativeTransactionalWriter:
-            identity = f"fugu.{owner}.{topic}.{partition}"
-            return NativeTransactionalWriter(settings, troubles, identity, aside)
+        def own() -> NativeTransactionalWriter:
+            return NativeTransactionalWriter(self._writing, troubles, identity_of(owner), aside)
 
-        owns = self._transactions and owner is not None
-        return NativeWriter(settings, troubles, aside, own if owns else None)
+        return NativeWriter(self._writing, troubles, aside, own)
+
+    def without_transactions(self, pipeline: str) -> str:
+        if self._transactions == "auto":
+            self._because = refused_transactions(self._writing, pipeline)
+            self._transactions = not self._because
+        return "" if self._transactions else self._because
+
+    def end_transaction_of(self, owner: str) -> None:
+        troubles, aside = self._troubles, self._administrator.writer
+        with suppress(DeliveryFailed):
+            NativeTransactionalWriter(self._writing, troubles, identity_of(owner), aside).close()
+
+    @property
+    def _writing(self) -> Settings:
+        return {**self._settings, **WRITING, "batch.size": self._largest_batch}

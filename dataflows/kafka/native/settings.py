@@ -3,6 +3,7 @@
 import ssl
 from typing import Any
 
+from fugu.dataflows.kafka.client import TRANSACTION_SECONDS
 from fugu.dataflows.kafka.connection import Connection, Credentials
 from fugu.dataflows.kafka.tls import Tls
 
@@ -53,7 +54,6 @@ WRITING: Settings = {
     "message.max.bytes": 1_048_576,
 }
 
-TRANSACTION_SECONDS = 180
 TRANSACTIONS: Settings = {
     # How long the records of a process that died hold back what consumers read, if no successor
     # comes. Longer than an epoch, or Kafka would abort what the pipeline still writes.

@@ -1,4 +1,4 @@
-"""Write to one output partition in transactions: records count all at once, or not at all."""
+"""Write an epoch of a shard in a transaction: its records count all at once, or not at all."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -7,14 +7,16 @@ from confluent_kafka import KafkaError
 
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.errors import DeliveryFailed, ShutOut
-from fugu.dataflows.kafka.client import Writer
+from fugu.dataflows.kafka.client import Writer, identity_of
 from fugu.dataflows.kafka.failures import Silence, not_acknowledged
+from fugu.dataflows.kafka.native.handle import producer_of
 from fugu.dataflows.kafka.native.library import library, name_of
 from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
 from fugu.dataflows.kafka.native.settings import TRANSACTIONS, Settings
 from fugu.dataflows.kafka.native.writer import NativeWriter
 
 _STEP_MILLISECONDS = 5_000
+_TRIAL_MILLISECONDS = 10_000
 _ABORT_MILLISECONDS = 10_000
 _SHUT_OUT = {
     KafkaError._FENCED,
@@ -25,6 +27,28 @@ _SHUT_OUT = {
 _DROPPED = {KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT}
 
 
+def refused_transactions(settings: Settings, pipeline: str) -> str:
+    """Say why Kafka takes no transactions of a pipeline; empty if it does.
+
+    What is tried out is an id beside those of the pipeline, so that nobody is shut out.
+    """
+    identity = f"{identity_of(pipeline)}.trial"
+    calls = library()
+    producer = producer_of({**settings, **TRANSACTIONS, "transactional.id": identity})
+    try:
+        problem = problem_of(calls.rd_kafka_init_transactions(producer, _TRIAL_MILLISECONDS))
+    finally:
+        calls.rd_kafka_destroy(producer)
+    if problem is None:
+        return ""
+    if problem.error == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+        return (
+            f"this user may not use transactional ids: grant Describe and Write on those that "
+            f"begin with {identity_of(pipeline)}."
+        )
+    return f"Kafka does not take them ({name_of(problem.error)})"
+
+
 class _Problem(NamedTuple):
     """Hold why librdkafka has not done what it was asked for."""
 
@@ -32,10 +56,23 @@ class _Problem(NamedTuple):
     retriable: bool
 
 
+def problem_of(error: int | None) -> _Problem | None:
+    """Return what librdkafka has against a call, if anything."""
+    if not error:
+        return None
+    calls = library()
+    problem = _Problem(
+        calls.rd_kafka_error_code(error), bool(calls.rd_kafka_error_is_retriable(error))
+    )
+    calls.rd_kafka_error_destroy(error)
+    return problem
+
+
 class NativeTransactionalWriter(NativeWriter):
     """Begin a transaction with the first record, and commit it where others flush.
 
-    Making one shuts out whoever had the same `identity` before, and aborts what that left open.
+    One is for all partitions that a shard owns: the first one that flushes commits for all. Making
+    one shuts out whoever had the same `identity` before, and aborts what that left open.
     Records at timestamp 0, which `aside` writes, are outside the transaction: they are seen at
     once, and a replay recognises them by release id, as it does without transactions.
     """
@@ -89,15 +126,7 @@ class NativeTransactionalWriter(NativeWriter):
 
     def _problem(self, act: str, *milliseconds: int) -> _Problem | None:
         """Call a function of librdkafka; return what it has against it, if anything."""
-        calls = library()
-        error = getattr(calls, f"rd_kafka_{act}")(self._producer, *milliseconds)
-        if not error:
-            return None
-        problem = _Problem(
-            calls.rd_kafka_error_code(error), bool(calls.rd_kafka_error_is_retriable(error))
-        )
-        calls.rd_kafka_error_destroy(error)
-        return problem
+        return problem_of(getattr(library(), f"rd_kafka_{act}")(self._producer, *milliseconds))
 
     def _refusal(self, error: int) -> DeliveryFailed:
         if error in _DROPPED:

@@ -42,14 +42,15 @@ class NativeWriter(Writer):
         settings: Settings,
         troubles: LoginTroubles,
         aside: Callable[[], Writer],
-        own: Callable[[str, int], Writer] | None = None,
+        own: Callable[[], Writer] | None = None,
     ) -> None:
         self._reports = Reports(producer_of(settings), troubles)
         self._producer = self._reports.producer
         weakref.finalize(self, self._reports.end).atexit = False  # see there
         self._make_aside = aside
         self._aside: Writer | None = None
-        self._own = own
+        self._make_own = own
+        self._own: Writer | None = None
 
     def write(self, topic: str, outgoing: Outgoing) -> None:
         if not outgoing.values:
@@ -69,7 +70,10 @@ class NativeWriter(Writer):
         self._check()
 
     def owner_of(self, topic: str, partition: int) -> Writer:
-        return self if self._own is None else self._own(topic, partition)
+        if self._make_own is None:
+            return self
+        self._own = self._own or self._make_own()
+        return self._own
 
     def acknowledged_end(self, topic: str, partition: int) -> int | None:
         ends = [self._reports.acknowledged_end(topic, partition)]

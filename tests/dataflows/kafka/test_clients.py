@@ -97,6 +97,26 @@ def test_what_does_not_go_together_says_what_to_write(
     assert says in read_error(tmp_path, kafka(lines))
 
 
+@pytest.mark.parametrize(
+    ("lines", "every", "because"),
+    [
+        ("transactions: auto", "60s", ""),
+        ("transactions: auto", "2m", "state.every is longer than 60 s"),
+        ("client: kafka-python\n  transactions: auto", "1s", "kafka.client is kafka-python"),
+        ("broker: embedded\n  transactions: auto", "1s", "shows aborted records"),
+        ("transactions: false", "1s", "kafka.transactions is false"),
+        ("client: auto", "1s", "kafka.transactions is false"),
+    ],
+)
+def test_transactions_where_they_can_be_say_why_not(
+    lines: str, every: str, because: str, tmp_path: Path
+) -> None:
+    text = kafka(lines).replace("every: 1s", f"every: {every}")
+    connection = read(tmp_path, text).connection()
+    assert because in connection.because
+    assert connection.transactions == (False if because else "auto")
+
+
 def test_a_transaction_is_not_kept_open_for_long(tmp_path: Path) -> None:
     text = kafka("transactions: true").replace("every: 1s", "every: 2m")
     assert "write state.every: 60s or less" in read_error(tmp_path, text)

@@ -8,7 +8,9 @@ import pytest
 from confluent_kafka import KafkaError
 
 from fugu.dataflows.base.errors import DeliveryFailed
+from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.native import transactions
+from fugu.dataflows.kafka.native.client import NativeClient
 from fugu.dataflows.kafka.native.library import library
 from tests.dataflows.kafka.native.cluster import (
     END_TRANSACTION,
@@ -46,6 +48,30 @@ def test_an_identity_that_may_not_be_used_says_what_to_grant(cluster: FaultyClus
     cluster.answer(INIT_PRODUCER, KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     with pytest.raises(DeliveryFailed, match=f"{IDENTITY}. Grant Describe and Write on it"):
         cluster.owner(IDENTITY)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+            "grant Describe and Write on those that begin with fugu.pipeline.",
+        ),
+        (KafkaError.CLUSTER_AUTHORIZATION_FAILED, "them (CLUSTER_AUTHORIZATION_FAILED)"),
+        (KafkaError.NO_ERROR, ""),
+    ],
+)
+def test_transactions_are_tried_out_before_they_are_used(
+    cluster: FaultyCluster, error: int, said: str
+) -> None:
+    if error:
+        cluster.answer(INIT_PRODUCER, error)
+    client = NativeClient(Connection(cluster.bootstrap, transactions="auto"))
+    assert said in client.without_transactions("pipeline")
+    assert bool(client.without_transactions("pipeline")) is bool(said)
+    with closing(client.writer("pipeline.topic.shard-0000")) as writer:
+        assert (writer.owner_of(TOPIC, 0) is writer) is bool(said)
+        writer.owner_of(TOPIC, 0).close()
 
 
 def test_a_refused_record_keeps_its_transaction_from_being_committed(

@@ -18,11 +18,17 @@ from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.flows.first_start import own_begin
 from fugu.dataflows.flows.former_laws import former_until, former_with
+from fugu.dataflows.flows.newest_copy import require_nothing_published_since
 from fugu.dataflows.flows.redriven_sinks import RedrivenSinks
 from fugu.dataflows.flows.redriving import Choice, Offsets, Redriving, chosen_records
 from fugu.dataflows.flows.starting import prepared
-from fugu.dataflows.flows.state_directories import shard_directories
-from fugu.dataflows.flows.stopped_state import every_stop, newest_tables
+from fugu.dataflows.flows.state_directories import root_directory, shard_directories
+from fugu.dataflows.flows.stopped_state import (
+    StoppedState,
+    alone_in,
+    every_stop,
+    newest_tables,
+)
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
@@ -50,6 +56,13 @@ class _Stopped:
     plans: list[StreamsPlan]
     stopped_at: dict[str, int]
 
+    @property
+    def state(self) -> StoppedState:
+        """Return the state of all shards."""
+        directories = [plan.directory for plan in self.plans]
+        fingerprints = [plan.fingerprint for plan in self.plans]
+        return StoppedState(directories, fingerprints, self.stopped_at)
+
 
 def decide(
     file: PipelineFile, exchange: Exchange, choice: Choice, *, dry_run: bool
@@ -59,15 +72,16 @@ def decide(
     driven, tally = Driven.read(folder), Tally()
     with _stopped(file) as stopped:
         plan = stopped.plans[0]
+        require_nothing_published_since(plan.client, file, stopped.state)
         driven.require_number(plan.fingerprint.redriven, folder)
         chosen = chosen_records(plan, choice, driven.offsets, tally)
         tables = _tables(file, stopped.plans)
         if dry_run or not chosen:
-            Redriving(plan, tables, _nowhere, tally).drive(chosen)
+            Redriving(plan, tables, _nowhere, tally, choice.at_home).drive(chosen)
             return tally
         begins, new = _begins(plan), exchange.new(folder)
         with due_file(new.path) as due:
-            done = Redriving(plan, tables, due.add, tally).drive(chosen)
+            done = Redriving(plan, tables, due.add, tally, choice.at_home).drive(chosen)
         if not any(map(len, done.values())):
             return tally
         every, number = _together(driven.offsets, done), driven.number + 1
@@ -76,6 +90,19 @@ def decide(
         old = [plan.directory.path for plan in stopped.plans]
         exchange.decide(old, [*old, folder], COMMAND)
     return None
+
+
+def driven_again(file: PipelineFile, choice: Choice) -> Tally:
+    """Release chosen records of a pipeline that stopped gracefully; finish what was cut short."""
+    root = root_directory(file).path
+    exchange = Exchange(root)
+    with alone_in(root_directory(file)):
+        if not exchange.is_decided(COMMAND):
+            tally = decide(file, exchange, choice, dry_run=False)
+            if tally is not None:
+                return tally
+        complete(file, exchange)
+    return Driven.read(root / FOLDER).tally
 
 
 def _nowhere(output: object, outgoing: Outgoing) -> None:
