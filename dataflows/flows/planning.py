@@ -102,7 +102,8 @@ def _aggregate(
     if shards is None or 0 in shards:
         changing = preparation.pipeline.source.policies
         wait = None if changing is None else PolicyWait(changing.topic)
-        plans.append(_merging(preparation, operator, summing, merging, wait))
+        begun = plans[0].fingerprint.partitions_at_first
+        plans.append(_merging(preparation, operator, summing, merging, begun, wait))
         if wait is not None:
             plans.append(_policies(preparation, summing, wait))
     preparation.enter(topics)
@@ -114,11 +115,12 @@ def _merging(
     operator: AggregateOperator,
     summing: Topics,
     merging: Topics,
+    begun: int,
     wait: PolicyWait | None,
 ) -> Plan:
     directory = merge_directory(preparation.file, preparation.directory_class)
     groups = operator.group_count
-    identity, partitions = summing.source.identity, summing.source.partitions
+    identity = summing.source.identity
     directory.lock()
     policies = policies_of(preparation.pipeline)
     if publishes_the_truth(preparation.pipeline):
@@ -136,7 +138,7 @@ def _merging(
             preparation.mechanism,
             preparation.scope,
             identity,
-            partitions,
+            begun,
             groups,
             waits=wait is not None,
         ),

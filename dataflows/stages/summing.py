@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fugu.dataflows.base.batches import DeadLetters, Reason
-from fugu.dataflows.base.ticks import CLOSED, NO_TICK, Passed, Ticks
+from fugu.dataflows.base.ticks import CLOSED, NO_TICK, TIME, Passed, Ticks
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.arrivals import Arrivals, claim
 from fugu.dataflows.stages.partial_sums import PartialSums
@@ -47,6 +47,28 @@ class Summing(Arrivals[PartialSums, Summed]):
     def holds(self, table: RowTable) -> bool:
         """Return whether people have been there in ticks that are open."""
         return CLOSED in table.clock and bool((table.live("seen") > table.clock[CLOSED]).any())
+
+    def close_up_to(self, partition: int, table: RowTable, tick: int) -> list[PartialSums]:
+        """Close all ticks up to this one, wherever stream time is, and return their sums.
+
+        A partition that has not begun begins behind it.
+        """
+        begun, time = CLOSED in table.clock, self.ticks.end(tick) + self.ticks.grace
+        passed = self.ticks.passed(table.clock, time)
+        if begun:
+            return self._close(partition, table, passed)
+        return [_nobody(partition, tick)]
+
+    def living(self, table: RowTable) -> RowTable:
+        """Return a table with the people who have been there in ticks that are open.
+
+        Who moves stream time has to show that anew.
+        """
+        alive = RowTable(self.start)
+        if CLOSED in table.clock:
+            alive.take_in(table, np.flatnonzero(table.live("seen") > table.clock[CLOSED]))
+            alive.clock = {name: table.clock[name] for name in (TIME, CLOSED)}
+        return alive
 
     def finish(self, partition: int, table: RowTable, end: End) -> Summed:
         """Return nothing: a tick that is open may still get contributions."""
@@ -111,9 +133,8 @@ class Summing(Arrivals[PartialSums, Summed]):
             partials.append(self._summed(partition, table, tick))
             self._come_to(table, tick + self.ticks.open)
         if passed.skipped:
-            nothing = np.zeros(0, dtype=np.int64)
             last, before = passed.skipped[-1], len(passed.skipped) - 1
-            partials.append(PartialSums(partition, last, nothing, nothing, skipped=before))
+            partials.append(_nobody(partition, last, skipped=before))
         return partials
 
     def _made(self, partition: int, closed: list[PartialSums], dead: DeadLetters) -> Summed:
@@ -141,6 +162,11 @@ class Summing(Arrivals[PartialSums, Summed]):
             np.add.at(sums, columns["group"][rows, cell], amounts)
         groups = np.flatnonzero(sums)
         return PartialSums(partition, tick, groups, sums[groups])
+
+
+def _nobody(partition: int, tick: int, skipped: int = 0) -> PartialSums:
+    nothing = np.zeros(0, dtype=np.int64)
+    return PartialSums(partition, tick, nothing, nothing, skipped)
 
 
 def cells(ticks: Ticks, rows: int) -> State:
