@@ -10,6 +10,9 @@ from fugu.dataflows.flows.state_directories import root_directory
 def repartition(pipeline: PipelineArgument) -> None:
     """Move streams, with their budgets, to where producers send their keys now.
 
+    People of an aggregate move with what they contributed to ticks that are open; its merge goes on
+    with its budgets.
+
     Run it when partitions were added to the source topic, or when source.partitioner or
     state.shards is to change: write the new value into the pipeline file before. The pipeline
     must have stopped gracefully. Killed anywhere, it is run once more. With source.partitions:
@@ -23,15 +26,11 @@ def repartition(pipeline: PipelineArgument) -> None:
     if not done.changed:
         console.print(f"nothing to do: the state has {done.after} already")
         return
-    if done.unread:
-        console.print(
-            f"{done.unread:,} records that are not read yet are where their keys are no longer: "
-            "they become dead letters (wrong_partition), which fugu redrive then releases.",
-            soft_wrap=True,
-        )
+    if done.unread_in_words is not None:
+        console.print(f"{done.unread_in_words}.", soft_wrap=True)
+    redrive = "; fugu redrive before it releases what was refused as wrong_partition"
     console.print(
-        f"moved {done.moved:,} streams with their budgets, from {done.before} to {done.after}. "
-        f"Start {pipeline.path}; fugu redrive before it releases what was refused as "
-        f"wrong_partition. The old directories {root}/shard-*.before-* hold original keys: delete "
-        "them when you are satisfied."
+        f"{done.moves_in_words}. Start {pipeline.path}{'' if done.summed else redrive}. The old "
+        f"directories {root}/shard-*.before-* hold original keys: delete them when you are "
+        "satisfied."
     )

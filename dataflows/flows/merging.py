@@ -247,7 +247,7 @@ class MergeStep(StatefulBatchLogic[Entries, Merged, bytes]):
             self._wait.note(self._state.coverage)
         if self._standing is not None:
             last = dict(self._state.progress.last)
-            self._standing.told = Told(self._merge.partitions, last)
+            self._standing.told = Told(self._merge.partitions_of(self._state), last)
         if self._left is not None:
             self._left(self._state.mechanism)
 

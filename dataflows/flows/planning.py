@@ -116,7 +116,8 @@ def _merged(
         if isinstance(operator, AnonymizeOperator):
             plans.append(_anonymizing(preparation, operator, directory, summing, merging))
         else:
-            plans.append(_merging(preparation, operator, directory, summing, merging, wait))
+            begun = plans[0].fingerprint.partitions_at_first
+            plans.append(_merging(preparation, operator, directory, summing, merging, begun, wait))
         if wait is not None:
             plans.append(_policies(preparation, summing, wait))
     preparation.enter(topics)
@@ -159,10 +160,11 @@ def _merging(
     directory: StateDirectory,
     summing: Topics,
     merging: Topics,
+    begun: int,
     wait: PolicyWait | None,
 ) -> Plan:
     groups = operator.group_count
-    identity, partitions = summing.source.identity, summing.source.partitions
+    identity = summing.source.identity
     policies = policies_of(preparation.pipeline)
     if publishes_the_truth(preparation.pipeline):
         log.warning(
@@ -178,7 +180,7 @@ def _merging(
             preparation.mechanism,
             preparation.scope,
             identity,
-            partitions,
+            begun,
             groups,
             waits=wait is not None,
         ),

@@ -17,13 +17,14 @@ from fugu.dataflows.base.errors import ConfigurationError, KafkaUnavailable, Sta
 from fugu.dataflows.flows.first_start import empty_topic_begin, own_begin
 from fugu.dataflows.flows.former_laws import former_with
 from fugu.dataflows.flows.key_layout import KeyLayout, require_known_places
+from fugu.dataflows.flows.sections import aggregate_of
 from fugu.dataflows.flows.state_directories import root_directory, shard_directories
 from fugu.dataflows.flows.stopped_state import StoppedState
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.mechanisms import columns_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.pipeline.topics import Topics, bounds_of, find_topics
+from fugu.dataflows.pipeline.topics import Topics, bounds_of, find_aggregate_topics, find_topics
 from fugu.dataflows.stages.epoch_end import holding
 from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.exchange import Exchange
@@ -66,10 +67,12 @@ class Rewriting:
         `changed` says which other entries of the fingerprint are new; `command` has to finish,
         with what it was `about`.
         """
-        self._require_nothing_held(tables)
+        if not self._is_aggregate:
+            self._require_nothing_held(tables)
         after, moved = self._placed(tables)
         begin, directories = self._begin(), shard_directories(self.file)
-        former = former_with(self.client, self.state.fingerprints)
+        stored = self.state.fingerprints
+        former = [] if self._is_aggregate else former_with(self.client, stored)
         for shard, directory in enumerate(directories):
             fingerprint = self._fingerprint(shard, begin, former).model_copy(update=changed)
             write_directory(exchange, directory, fingerprint, after, self._columns)
@@ -77,6 +80,16 @@ class Rewriting:
         old = sorted(root.glob("shard-[0-9][0-9][0-9][0-9]"))
         exchange.decide(old, [directory.path for directory in directories], command, about)
         return moved
+
+    @property
+    def moves_keys(self) -> bool:
+        """Return whether a key may be in another partition afterwards."""
+        was, now = self.before, self.layout
+        return (was.partitions, was.partitioner) != (now.partitions, now.partitioner)
+
+    @property
+    def _is_aggregate(self) -> bool:
+        return aggregate_of(self.file.pipeline) is not None
 
     @property
     def _columns(self) -> Columns:
@@ -114,8 +127,7 @@ class Rewriting:
 
     def _placed(self, tables: Mapping[int, RowTable]) -> tuple[Mapping[int, RowTable], int]:
         empty = partial(RowTable, *self._columns)
-        same = self.layout.partitions, self.layout.partitioner
-        if same == (self.before.partitions, self.before.partitioner):
+        if not self.moves_keys:
             own = range(self.layout.partitions)
             return {one: tables[one] if one in tables else empty() for one in own}, 0
         require_known_places(self.file.pipeline)
@@ -189,6 +201,7 @@ class Rewriting:
                 ],
                 "upgraded_at": {},
                 "former": former,
+                "partitions_begun": first.partitions_at_first if self._is_aggregate else 0,
             }
         )
         own = set(map(str, changed.own_partitions))
@@ -200,9 +213,13 @@ class Rewriting:
 
 
 def extended_topics(client: Client, pipeline: Pipeline) -> Topics:
-    """Give sink and dead letters as many partitions as the source, and return all three."""
-    source = client.topic(pipeline.source.topic)
-    for name in (pipeline.sink.topic, pipeline.sink.dead_letter_topic):
+    """Give sink and dead letters as many partitions as the source, and return all three.
+
+    The figures of an aggregate are in one partition. Its people are summed into the internal log.
+    """
+    source, aggregate = client.topic(pipeline.source.topic), aggregate_of(pipeline) is not None
+    beside = pipeline.sink.dead_letter_topic
+    for name in [beside] if aggregate else [pipeline.sink.topic, beside]:
         topic = client.topic(name)
         if source is None or topic is None or topic.partitions >= source.partitions:
             continue
@@ -213,4 +230,6 @@ def extended_topics(client: Client, pipeline: Pipeline) -> Topics:
                 f"--partitions {source.partitions}), or write sink.create: true, and run this again"
             )
         client.add_partitions(name, source.partitions)
-    return find_topics(client, pipeline)
+    return (
+        find_aggregate_topics(client, pipeline)[0] if aggregate else find_topics(client, pipeline)
+    )

@@ -111,7 +111,7 @@ class Pipeline(Section):
         operator.refuse_large_sums(self.state.max_keys)
 
     def _check_streams_can_move(self) -> None:
-        if not self.operator.streams_can_move:
+        if not self.operator.people_can_move:
             raise ValueError(
                 f"source.partitions: streams of {self.operator.kind} cannot be moved to other "
                 "partitions, because every partition stands at ticks of its own; delete it"

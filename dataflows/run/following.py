@@ -135,16 +135,6 @@ def _say(done: Repartitioned, path: Path) -> None:
     if done.after is None:
         log.info("streams have moved to added partitions, as was begun")
     else:
-        log.info(
-            "moved %d streams with their budgets, from %s to %s",
-            done.moved,
-            done.before,
-            done.after,
-        )
-    if done.unread:
-        log.warning(
-            "%d records that are not read yet are where their keys are no longer: they become dead "
-            "letters (wrong_partition); after a stop: fugu redrive %s --reason wrong_partition",
-            done.unread,
-            path,
-        )
+        log.info("%s", done.moves_in_words)
+    if done.unread_in_words is not None:
+        log.warning("%s", done.unread_in_words)

@@ -1,5 +1,6 @@
-"""Read and write the internal log: partial sums or people of windows, changes of policies, marks,
-plans.
+"""Read and write the internal log: sums of partitions or people of windows, policies, marks, plans,
+moves.
+
 
 It is the only input of the merge, and so the one place that says what came before what. What it
 holds is raw data of the trusted zone, with access rules of its own.
@@ -54,7 +55,25 @@ class PoliciesCovered:
         return written({"policies_covered": self.offset}, [])
 
 
-Entry = PartialSums | WindowPeople | PolicyChange | PoliciesCovered | MechanismPlan
+@dataclass(frozen=True)
+class PartitionsMoved:
+    """Tell that people are in so many partitions of the source from now on.
+
+    All partitions of before have told their ticks up to `last` in front of this entry, and those
+    that were added begin behind it. It is None where no partition has told any.
+    """
+
+    partitions: int
+    last: int | None
+
+    def encoded(self) -> bytes:
+        """Return the block that the log holds."""
+        return written({"partitions_moved": self.partitions, "last": self.last}, [])
+
+
+Entry = (
+    PartialSums | WindowPeople | PolicyChange | PoliciesCovered | MechanismPlan | PartitionsMoved
+)
 
 
 def read_entry(content: bytes | None, place: str) -> Entry:
@@ -66,6 +85,8 @@ def read_entry(content: bytes | None, place: str) -> Entry:
             return PolicyChange(content, header.get("offset"))
         if "policies_covered" in header:
             return PoliciesCovered(header["policies_covered"])
+        if "partitions_moved" in header:
+            return PartitionsMoved(header["partitions_moved"], header["last"])
         if "plan" in header:
             return MechanismPlan(body.take(header["plan"], "u1").tobytes())
         if "people" in header:
@@ -90,3 +111,6 @@ COVERED_KEY = b"policies covered"
 mark."""
 PLANS_KEY = b"plans"
 """The key of plans."""
+MOVED_KEY = b"partitions moved"
+"""The key of what `fugu state repartition` writes. No partition has it, so that none awaits in its
+replay what it has not written itself."""

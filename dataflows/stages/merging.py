@@ -19,6 +19,7 @@ from fugu.dataflows.stages.former_merge import former_progress, former_state, fo
 from fugu.dataflows.stages.log_entries import (
     Entry,
     MechanismPlan,
+    PartitionsMoved,
     PoliciesCovered,
     PolicyChange,
 )
@@ -50,8 +51,8 @@ class MergeState:
 
     `pending` are changes of policies that the next tick is the first to know of, and `read` is the
     offset behind the last of them in their topic. `clocks` are those that policies went by: when
-    the clocks of zones change. The sums are not in what `encoded` gives: they have a log of their
-    own.
+    the clocks of zones change. `partitions` says how many there are since some were added; None as
+    long as there were none. The sums are not in what `encoded` gives: they have a log of their own.
     """
 
     mechanism: State
@@ -61,6 +62,7 @@ class MergeState:
     read: int = 0
     coverage: Coverage = field(default_factory=Coverage)
     clocks: dict[str, Any] = field(default_factory=dict)
+    partitions: int | None = None
 
     def encoded(self, sums: str = "") -> bytes:
         """Return a block; `sums` says where the sums are."""
@@ -71,6 +73,7 @@ class MergeState:
             "read": self.read,
             "coverage": self.coverage.plain(),
             "clocks": self.clocks,
+            **({} if self.partitions is None else {"partitions": self.partitions}),
             **self.progress.plain(),
         }
         return written(header, [*column_bytes(self.mechanism), *self.pending])
@@ -79,6 +82,8 @@ class MergeState:
 @dataclass(frozen=True)
 class Merging:
     """Merge all partitions of the topic identified by `source`, in one row of the mechanism.
+
+    There are so many `partitions` until the log says that there are more.
 
     An audit runs the same merge many times at once: a row for each of `streams`, whose draws have
     nothing to do with each other.
@@ -110,7 +115,8 @@ class Merging:
             sums = former_sums(header, body, self.groups)
             return MergeState(mechanism, former_progress(header), sums)
         progress, sums = Progress.of(header), load(header["sums"])
-        complete = progress.complete(self.partitions)
+        partitions = header.get("partitions")
+        complete = progress.complete(partitions or self.partitions)
         for tick in sums.ticks:
             if complete is not None and tick <= complete:
                 sums.join(tick, self.groups)
@@ -122,6 +128,7 @@ class Merging:
             header.get("read", 0),
             Coverage.of(header.get("coverage")),
             header.get("clocks", {}),
+            partitions,
         )
 
     def __call__(
@@ -141,12 +148,18 @@ class Merging:
                 self._take(state, entry, offset)
             case MechanismPlan():
                 self._take_plan(state, entry)
+            case PartitionsMoved():
+                self._move(state, entry)
         progress = state.progress
-        while (tick := progress.next_of(self.partitions)) is not None:
+        while (tick := progress.next_of(self.partitions_of(state))) is not None:
             if self.waits and not state.coverage.allows(tick):
                 return
             yield tick, self._release(state, tick)
             progress.following = tick + 1
+
+    def partitions_of(self, state: MergeState) -> int:
+        """Return how many partitions have to tell a tick before it is released."""
+        return state.partitions or self.partitions
 
     def plan(self, state: MergeState, told: MechanismPlan | None = None) -> MechanismPlan | None:
         """Return a plan for the next ticks, if the mechanism makes plans, and neither has one nor
@@ -194,11 +207,21 @@ class Merging:
         progress = state.progress
         if progress.told(partial.partition, partial.tick, partial.skipped):
             state.open.add(partial)
-            complete = progress.complete(self.partitions)
+            complete = progress.complete(self.partitions_of(state))
             if self.waits and complete is not None:
                 state.coverage.complete(complete, offset)
                 if partial.tick <= complete:
                     state.open.join(partial.tick, self.groups)
+
+    def _move(self, state: MergeState, moved: PartitionsMoved) -> None:
+        """Wait from here on for added partitions, too: up to this tick they have nothing to tell.
+
+        The log may have this twice, because who writes it may be cut short.
+        """
+        before, state.partitions = self.partitions_of(state), moved.partitions
+        if moved.last is not None:
+            for partition in range(before, moved.partitions):
+                state.progress.join(partition, moved.last)
 
     def bring_to(self, state: MergeState, tick: int) -> None:
         """Bring the mechanism to the next tick that is released, and tell it what is pending.

@@ -48,6 +48,12 @@ class Progress:
             del self.beyond[partition, end]
         return True
 
+    def join(self, partition: int, tick: int) -> None:
+        """Take in a partition that was added, and that has nothing to tell up to this tick."""
+        if partition not in self.last:
+            self.last[partition] = tick
+            self.skipped.append((partition, _EVER, tick))
+
     def complete(self, partitions: int) -> int | None:
         """Return the last tick up to which each of these partitions has told all."""
         return min(self.last.values()) if len(self.last) == partitions else None

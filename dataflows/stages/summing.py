@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.base.ticks import CLOSED, TIME, Ticks
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.bounding import Bounding, cells_of
 from fugu.dataflows.stages.partial_sums import PartialSums
@@ -34,6 +34,28 @@ class Summing(Bounding[PartialSums]):
     def start(self, rows: int) -> State:
         """Return the columns of fresh rows."""
         return cells(self.ticks, rows)
+
+    def close_up_to(self, partition: int, table: RowTable, tick: int) -> list[PartialSums]:
+        """Close all ticks up to this one, wherever stream time is, and return their sums.
+
+        A partition that has not begun begins behind it.
+        """
+        begun, time = CLOSED in table.clock, self.ticks.end(tick) + self.ticks.grace
+        passed = self.ticks.passed(table.clock, time)
+        if begun:
+            return self._close(partition, table, passed)
+        return [self._skipped(partition, range(tick, tick + 1))]
+
+    def living(self, table: RowTable) -> RowTable:
+        """Return a table with the people who have been there in ticks that are open.
+
+        Who moves stream time has to show that anew.
+        """
+        alive = RowTable(self.start)
+        if CLOSED in table.clock:
+            alive.take_in(table, np.flatnonzero(table.live("seen") > table.clock[CLOSED]))
+            alive.clock = {name: table.clock[name] for name in (TIME, CLOSED)}
+        return alive
 
     def _note(
         self, table: RowTable, rows: Integers, cells: Integers, times: Integers, values: Array

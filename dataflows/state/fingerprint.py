@@ -45,7 +45,9 @@ class Fingerprint(BaseModel):
     the version of Fugu before began the state; `former`, where earlier releases are, and their
     laws, oldest first. `layout` counts changes of what is kept beside the mechanism's own columns.
     `redriven` counts how often refused records were driven again; `strangers` are pseudonyms, by
-    sink topic, of streams of which nobody knows what they have spent. Format 2 has `former`.
+    sink topic, of streams of which nobody knows what they have spent. `partitions_begun` is how
+    many partitions there were when an aggregate began, if that changed since; its log says when.
+    Format 2 has `former`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -82,6 +84,12 @@ class Fingerprint(BaseModel):
     former: list[FormerLaw] = []
     redriven: int = 0
     strangers: dict[str, list[str]] = {}
+    partitions_begun: int = 0
+
+    @property
+    def partitions_at_first(self) -> int:
+        """Return how many partitions there were when the pipeline began."""
+        return self.partitions_begun or self.partitions
 
     @property
     def own_partitions(self) -> list[int]:

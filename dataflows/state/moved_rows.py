@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from fugu.dataflows.base.errors import StartRefused
-from fugu.dataflows.base.ticks import TIME
+from fugu.dataflows.base.ticks import CLOSED, TIME
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Integers
 
@@ -21,22 +21,26 @@ def moved_rows(
     Streams that are exhausted for good have no key any more, only a digest. They are in every new
     table, so that they are found wherever their records come, and each table counts its share of
     them. `StartRefused` if a key has two rows:
-    adding them up would need to know what each of them released.
+    adding them up would need to know what each of them released. Partitions that go through ticks
+    must stand at the same one, where all of them go on.
     """
-    found = [empty() for _ in range(partitions)]
-    for table in tables:
-        if table.clock.keys() - {TIME}:
-            raise StartRefused(
-                "operators in ticks cannot be moved to other partitions yet: partitions stand at "
-                "different ticks"
-            )
+    found, clocks = [empty() for _ in range(partitions)], [table.clock for table in tables]
+    closed = {clock.get(CLOSED) for clock in clocks}
+    if len(closed) > 1 or any(clock.keys() - {TIME, CLOSED} for clock in clocks):
+        raise StartRefused(
+            "operators in ticks cannot be moved to other partitions yet: partitions stand at "
+            "different ticks"
+        )
     for one in found:
         one.take_in_spent(tables, partitions)
-    latest = max((table.clock[TIME] for table in tables if table.clock), default=None)
+    latest = max((clock[TIME] for clock in clocks if clock), default=None)
+    clock = {} if latest is None else {TIME: latest}
+    if (tick := next(iter(closed), None)) is not None:
+        clock[CLOSED] = tick
     for table in tables:
         at = homes(table.keys)
         for partition, one in enumerate(found):
             one.take_in(table, np.flatnonzero(at == partition))
     for one in found:
-        one.clock = {} if latest is None else {TIME: latest}
+        one.clock = dict(clock)
     return found

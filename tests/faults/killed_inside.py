@@ -17,6 +17,7 @@ from threading import Timer
 from typing import Any
 
 from fugu.dataflows.commands.cli.fugu import main
+from fugu.dataflows.flows.told_moves import ToldMoves
 from fugu.dataflows.kafka.sink import KafkaSinkPart
 from fugu.dataflows.publishing.lease import Leases
 from fugu.dataflows.stages.coverage import Coverage
@@ -111,6 +112,8 @@ POINTS = {
     "a claim appended": Point(Leases, "_append", _after),
     "a claim counts": Point(Leases, "_withdraw_all_others", _before),
     "older claims withdrawn": Point(Leases, "_withdraw_all_others", _after),
+    "people moved, merge not told": Point(ToldMoves, "tell", _before),
+    "people moved, merge told": Point(ToldMoves, "tell", _after),
     "renamed": Point(Path, "rename", _after),
 }
 

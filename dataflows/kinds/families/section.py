@@ -137,6 +137,12 @@ class OperatorSection(Section, ABC):
         return not self.stage.merges and self.in_ticks() is None
 
     @property
+    def people_can_move(self) -> bool:
+        """Return whether keys may be in other partitions from now on: with rows that go anywhere,
+        or because a merge is told of it."""
+        return self.stage is StageKind.AGGREGATE or self.streams_can_move
+
+    @property
     def releases_record_by_record(self) -> bool:
         """Return whether releases follow the records of a partition, one by one."""
         return self.streams_can_move and self.finishing is None

@@ -19,6 +19,8 @@ from fugu.operators.secret import Secret
 from tests.dataflows.offline.evaluation.aggregates.samples import ZONES, Line, line, operator_of
 
 SECRET = secret_of(seed=5, run=1)
+WRITTEN = 10**12
+"""When Kafka got all records: later than any of their times."""
 
 
 def city(users: int, ticks: int) -> list[Line]:
@@ -51,7 +53,8 @@ def live(file: PipelineFile, path: Path, secret: Secret) -> Iterator[list[float]
         values: list[bytes | None] = [*lines[start : start + 7]]
         offsets = list(range(start + 1, start + 1 + len(values)))
         keys: list[bytes | None] = [(one or b"").split(b'"')[3] for one in values]
-        batch = Batch(0, offsets, [0] * len(values), keys, values, [[] for _ in values])
+        written = [WRITTEN] * len(values)
+        batch = Batch(0, offsets, written, keys, values, [[] for _ in values])
         bounded = bounding(configured.codec.decode(batch), table)
         logged = [(0, read_entry(one.encoded(), "log")) for one in bounded.partials]
         [merged], _ = merging.on_batch([logged])
