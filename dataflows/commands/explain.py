@@ -11,8 +11,10 @@ from rich.table import Table
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.arguments import AsJson, read_pipeline
+from fugu.dataflows.commands.connected import Connected
 from fugu.dataflows.commands.explain_together import (
     check_budgets,
+    print_joint,
     print_together,
     together_documents,
 )
@@ -25,6 +27,7 @@ from fugu.dataflows.pipeline.guarantee_text import (
     parts_in_words,
     pipeline_not_covered,
 )
+from fugu.dataflows.pipeline.joint import Told
 from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
 from fugu.dataflows.pipeline.neighbours_text import protected_in_words
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -32,6 +35,7 @@ from fugu.dataflows.pipeline.policy_changes import policies_relied_on, who_can_c
 from fugu.dataflows.pipeline.source_budget import Promises
 from fugu.dataflows.publishing.promise import promise_of
 from fugu.dataflows.stages.stage_kind import StageKind
+from fugu.operators.leakage.combined import Topology
 from fugu.operators.mechanism import Mechanism
 
 LARGEST_SHOWN = 36
@@ -43,14 +47,30 @@ def explain(
         list[PipelineFile],
         typer.Argument(metavar="PIPELINE", parser=read_pipeline, help="Pipeline files (YAML)."),
     ],
+    topology: Annotated[
+        Topology | None,
+        typer.Option(help="How two pipelines about the same people are connected."),
+    ] = None,
+    matrix: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="How values of one person follow each other (rows)."),
+    ] = None,
+    beside_matrix: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The same of the second pipeline; else the same."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a pipeline promises, what it does not protect, and how to read its output.
 
     With several files, also what those over one source add up to.
     Exit with 1 if that is more than source.budget allows.
+
+    With --topology, what two pipelines about the same people tell together, also over different
+    sources; without it, of those whose ledger.beside declares it.
     """
     _require_different([file.path for file in pipelines])
+    connected = Connected.of(len(pipelines), topology, matrix, beside_matrix)
     explained = [(file, configure(file).mechanism) for file in pipelines]
     sources: dict[str, list[Promises]] = {}
     for file, mechanism in explained:
@@ -58,15 +78,22 @@ def explain(
         sources.setdefault(source.topic, []).append(
             Promises(file.pipeline.name, mechanism.guarantees(), source.declared_budget)
         )
+    joints = connected.joints([Told.of(file.pipeline, one) for file, one in explained])
     if as_json:
         documents = [_document(file, mechanism) for file, mechanism in explained]
-        several = {"pipelines": documents, "sums": together_documents(sources)}
+        several = {
+            "pipelines": documents,
+            "sums": together_documents(sources),
+            "joint": [one.document() for one in joints],
+        }
         print_json(documents[0] if len(documents) == 1 else several)
     else:
         console = Console()
         for file, mechanism in explained:
             _print(console, file, mechanism)
         print_together(console, sources)
+        for one in joints:
+            print_joint(console, one)
     check_budgets(sources)
 
 

@@ -10,6 +10,7 @@ from rich.markup import escape
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.commands.output import folding_table
 from fugu.dataflows.pipeline.guarantee_text import notion_in_words, stated
+from fugu.dataflows.pipeline.joint import Joint
 from fugu.dataflows.pipeline.neighbours_text import protected_in_words
 from fugu.dataflows.pipeline.source_budget import (
     Promises,
@@ -21,7 +22,30 @@ from fugu.dataflows.pipeline.source_budget import (
 )
 from fugu.operators.budget_units import in_nats
 from fugu.operators.composition.accounts import IN_WORDS
+from fugu.operators.leakage.wording import rounded_up
 from fugu.operators.mechanism import Guarantee
+
+
+def print_joint(console: Console, found: Joint) -> None:
+    """Print what two pipelines about the same people tell about one value."""
+    title = f"About the same people, {found.topology}: nats about one value"
+    columns = ("by which ticks, to whom", found.first, found.second, "together")
+    table = folding_table(*columns, title=title, title_justify="left")
+    if found.per_value is not None:
+        table.add_row("its own, to anybody", *map(rounded_up, found.per_value))
+    for ticks, *figures in found.after or ():
+        table.add_row(f"{ticks}, who knows the matrix", *map(rounded_up, figures))
+    if found.limit is not None:
+        table.add_row("all, who knows the matrix", *map(rounded_up, found.limit))
+    console.print(table)
+    console.print(f"- {escape(found.meaning[0].upper() + found.meaning[1:])}.")
+    if found.why_not is not None:
+        console.print(f"- No more: {escape(found.why_not)}.")
+    console.print(
+        "- This counts one record of a person in each tick, and is no differential privacy: it is "
+        "relative to the matrix. Sums of promises do not depend on what is declared here."
+    )
+
 
 BySource = Mapping[str, Sequence[Promises]]
 

@@ -10,14 +10,19 @@ from rich.table import Table
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
-from fugu.dataflows.commands.explain_together import print_sums, together_documents
+from fugu.dataflows.commands.explain_together import (
+    print_joint,
+    print_sums,
+    together_documents,
+)
 from fugu.dataflows.commands.output import folding_table, print_json
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data
 from fugu.dataflows.pipeline.guarantee_text import in_words
+from fugu.dataflows.pipeline.joint import declared_joints, missing
 from fugu.dataflows.publishing.entries import PipelineEntry, StreamEntry
 from fugu.dataflows.publishing.ledger_topic import find_ledger, read_ledger
-from fugu.dataflows.publishing.registration import promises_by_source
+from fugu.dataflows.publishing.registration import promises_by_source, told_by
 
 
 def ledger(
@@ -37,12 +42,14 @@ def ledger(
     content = read_ledger(client, topic)
     pipelines = sorted(content.pipelines, key=lambda entry: (entry.source, entry.pipeline))
     sources = promises_by_source(pipelines)
+    told = {entry.pipeline: told_by(entry) for entry in pipelines}
     nearest = sorted(content.streams, key=_distance)
     if as_json:
         document = {
             "topic": topic.name,
             "pipelines": [_document(entry) for entry in pipelines],
             "sums": together_documents(sources),
+            "joint": [one.document() for one in declared_joints(told)],
             "unreadable": [asdict(entry) for entry in content.unreadable],
             "streams": [asdict(entry) for entry in nearest],
         }
@@ -51,6 +58,13 @@ def ledger(
     console = Console()
     console.print(_pipelines(topic.name, pipelines))
     print_sums(console, sources)
+    for one in declared_joints(told):
+        print_joint(console, one)
+    for name, other in missing(told):
+        console.print(
+            f"{escape(name)} is beside {escape(other)} (ledger.beside), which is not in this "
+            "ledger: what both tell together is not counted."
+        )
     for unreadable in content.unreadable:
         console.print(
             f"{escape(unreadable.pipeline)} (over {escape(unreadable.source or 'a source')}): its "

@@ -3,6 +3,7 @@
 from fugu.dataflows.kafka.client import Topic
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
+from fugu.dataflows.pipeline.joint import Told
 from fugu.dataflows.publishing.entries import PipelineEntry
 from fugu.operators.mechanism import Mechanism
 
@@ -11,7 +12,7 @@ def pipeline_entry(
     pipeline: Pipeline, source: Topic, sink: Topic | None, mechanism: Mechanism
 ) -> PipelineEntry:
     """Return the entry; without a sink, of one that is not there any more."""
-    guarantees = mechanism.guarantees()
+    guarantees, told = mechanism.guarantees(), Told.of(pipeline, mechanism)
     return PipelineEntry(
         pipeline.name,
         source.name,
@@ -21,4 +22,5 @@ def pipeline_entry(
         guarantee_id(guarantees).decode(),
         guarantees,
         pipeline.source.declared_budget,
+        told if told.beside else None,
     )

@@ -7,8 +7,12 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from fugu.dataflows.base.durations import AS_JSON, between
 from fugu.dataflows.base.section import Section
+from fugu.dataflows.kinds.families.correlation import Correlation
 from fugu.operators.budget import WhenExhausted
+from fugu.operators.leakage.combined import Topology
 
+MOST_ENTERED = 100
+"""A matrix of so many values fits into one record of the ledger."""
 TopicName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 
 
@@ -88,6 +92,29 @@ class Budget(Section):
     """Say what is published where the budget does not suffice."""
 
 
+class Beside(Section):
+    """Declare other pipelines about the same people, and what a reader may know about them."""
+
+    pipelines: dict[TopicName, Topology] = Field(min_length=1)
+    """Say how the release of each is connected with this one: `parallel` (both read the raw data of
+    the same people), `serial` (it reads what this one has released), `disjoint` (nobody is in
+    both), or `independent` (attributes that say nothing about each other)."""
+    correlation: Correlation | None = None
+    """Say how values of one person follow each other; without it, as the operator declares."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        known = self.correlation
+        if known is not None and known.at_most is not None:
+            raise ValueError("correlation.at_most: bounds nothing here; delete it")
+        if known is not None and len(known.transition) > MOST_ENTERED:
+            raise ValueError(
+                f"correlation.transition: at most {MOST_ENTERED} values go into the ledger, not "
+                f"{len(known.transition)}; give fugu explain the matrix (--matrix)"
+            )
+        return self
+
+
 class Ledger(Section):
     """Share promises and spent budgets among all pipelines of a source, in a compacted topic."""
 
@@ -95,6 +122,8 @@ class Ledger(Section):
     """The compacted topic that all pipelines of the source share."""
     create: bool = False
     """Say whether it is created where it is not there."""
+    beside: Beside | None = None
+    """Declare other pipelines about the same people; it changes no sum and no budget."""
 
 
 class MetricsEndpoint(Section):

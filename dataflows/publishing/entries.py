@@ -15,13 +15,22 @@ import orjson
 from fugu.dataflows.pipeline.checked import checked
 from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data, read_guarantee
+from fugu.dataflows.pipeline.joint import Told, read_told
 from fugu.dataflows.publishing.former_formats import read_format_1, read_format_2
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import AT_THE_END
 
 PIPELINE_FORMAT = 3
-"""Number what this version writes about pipelines; it goes up with every field that is added."""
-_READERS = {1: read_format_1, 2: read_format_2, PIPELINE_FORMAT: read_guarantee}
+"""Number what is written about pipelines; it goes up with every field that is added."""
+BESIDE_FORMAT = 4
+"""Number entries that declare other pipelines about the same people: only those have the field, so
+that versions before read all others."""
+_READERS = {
+    1: read_format_1,
+    2: read_format_2,
+    PIPELINE_FORMAT: read_guarantee,
+    BESIDE_FORMAT: read_guarantee,
+}
 STREAM_FORMAT = 1
 WITHDRAWN = b"null"
 """The value of an entry that no longer counts."""
@@ -41,6 +50,8 @@ class PipelineEntry:
     guarantee_id: str
     guarantees: tuple[Guarantee, ...]
     source_budget: DeclaredBudget | None
+    told: Told | None = None
+    """What it tells about one value, where it declares others about the same people."""
 
     def key(self) -> bytes:
         """Return the key: one pipeline over one source has one entry."""
@@ -50,7 +61,11 @@ class PipelineEntry:
         """Return everything, as JSON."""
         guarantees = [guarantee_data(guarantee) for guarantee in self.guarantees]
         content = {**vars(self), "guarantees": guarantees}
-        return orjson.dumps({"format": PIPELINE_FORMAT, "kind": "pipeline", **content})
+        number = BESIDE_FORMAT
+        if self.told is None:
+            number = PIPELINE_FORMAT
+            del content["told"]
+        return orjson.dumps({"format": number, "kind": "pipeline", **content})
 
 
 @dataclass(frozen=True)
@@ -160,7 +175,8 @@ def _read_pipeline(number: int, content: dict[str, Any]) -> PipelineEntry | Unre
     try:
         guarantees = tuple(map(_READERS[number], content.pop("guarantees")))
         budget = _read_budget(content.pop("source_budget"))
-        entry = PipelineEntry(guarantees=guarantees, source_budget=budget, **content)
+        told = read_told(content.pop("told", None))
+        entry = PipelineEntry(guarantees=guarantees, source_budget=budget, told=told, **content)
         return checked(entry) if guarantees else unreadable
     except _DAMAGES:
         return unreadable

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from fugu.dataflows.base.errors import StartContended, StartRefused
 from fugu.dataflows.kafka.client import Client, Topic
+from fugu.dataflows.pipeline.joint import Told
 from fugu.dataflows.pipeline.source_budget import Promises, check, sums
 from fugu.dataflows.publishing.continued import continued
 from fugu.dataflows.publishing.entries import PipelineEntry
@@ -109,6 +110,11 @@ def promises_of(entries: Iterable[PipelineEntry]) -> list[Promises]:
         Promises(entry.pipeline, entry.guarantees, entry.source_budget)
         for entry in sorted(entries, key=lambda entry: entry.pipeline)
     ]
+
+
+def told_by(entry: PipelineEntry) -> Told:
+    """Return what a pipeline tells about one value: as it declares, or as its promises say."""
+    return entry.told or Told.promised(entry.pipeline, entry.guarantees)
 
 
 def _say(ledger: Topic, entry: PipelineEntry, others: list[PipelineEntry]) -> None:

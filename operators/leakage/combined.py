@@ -1,6 +1,6 @@
 """Temporal privacy leakage of two releases about the same people: a local one and a central one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import exp, expm1, inf, log1p, nextafter
 from typing import Literal
 
@@ -18,7 +18,8 @@ def combined(
     first: tuple[TemporalCorrelation, Sequence[float]],
     second: tuple[TemporalCorrelation, Sequence[float]],
 ) -> LeakageOverTime:
-    """Return what both releases tell together about the value of each tick, in nats.
+    """Return what is told about the value of each tick, in nats, by both releases together; with
+    `serial`, by the second one alone.
 
     Each release is a correlation with the epsilons of its ticks. With `parallel` and `serial` both
     are about one value, so the correlation is that of the first.
@@ -27,8 +28,9 @@ def combined(
 
     - `parallel`: the epsilons of a tick add up, and one recursion follows their sum. The sum of two
       recursions is *not* a bound, although it is printed as one: L is not additive.
-    - `serial`: the second release reads reports of the first only, so a tick tells no more than the
-      smaller of both epsilons. The epsilon of the second is per change of a report.
+    - `serial`: the second release reads reports of the first only, so a tick of it tells no more
+      than the smaller of both epsilons. The epsilon of the second is per change of a report. Who
+      reads the reports, too, learns what the first tells, and no more.
     - `disjoint`: nobody is in both, so the larger leakage counts.
     - `independent`: the attributes say nothing about each other, and leakages add up.
 
@@ -44,18 +46,26 @@ def combined(
     if len(first[1]) != len(second[1]):
         raise ValueError("both releases must have as many ticks")
     pairs = list(zip(first[1], second[1], strict=True))
-    if topology == "parallel":
-        return first[0].over([up(one, other) for one, other in pairs])
-    if topology == "serial":
-        return first[0].over([min(pair) for pair in pairs])
+    if topology in ("parallel", "serial"):
+        return first[0].over([per_value(topology, *pair) for pair in pairs])
     one, other = (correlation.over(spends) for correlation, spends in (first, second))
-    joined = max if topology == "disjoint" else up
+    joined = joining(topology)
     sides = zip(
         (one.backward, one.forward, one.total),
         (other.backward, other.forward, other.total),
         strict=True,
     )
     return LeakageOverTime(*(tuple(map(joined, a, b)) for a, b in sides))
+
+
+def per_value(topology: Topology, first: float, second: float) -> float:
+    """Return what both releases tell about one value at its own tick, as `combined` does."""
+    return min(first, second) if topology == "serial" else joining(topology)(first, second)
+
+
+def joining(topology: Topology) -> Callable[[float, float], float]:
+    """Return how figures of two releases are joined: the larger one, or their sum, rounded up."""
+    return max if topology == "disjoint" else up
 
 
 def of_binary_reports(local: float, central: float) -> float:

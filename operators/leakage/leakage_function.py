@@ -63,7 +63,7 @@ class LeakageFunction:
         vanishing = exp(-alpha)
         gained = np.log(self.more + (1.0 - self.more) * vanishing)
         possible = self.less > 0.0
-        lost = np.full(len(gained), -alpha)
+        lost = np.full(len(gained), -float(alpha))
         lost[possible] = np.log(self.less[possible] + (1.0 - self.less[possible]) * vanishing)
         return min(alpha, float((gained - lost).max()) + ROUNDING * (1.0 + alpha))
 

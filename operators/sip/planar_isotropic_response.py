@@ -110,10 +110,10 @@ class PlanarIsotropicResponse(ChargingRunningMechanism, EnumerableMechanism):
     >>> pim.release_law(pim.start(1))[0].round(3).tolist()
     [[0.731, 0.269, 0.0], [0.269, 0.731, 0.0], [0.269, 0.731, 0.0]]
 
-    Source: Xiao, Xiong, "Protecting Locations with Differential Privacy under Temporal
-    Correlations", CCS 2015, with GRR in the place of noise (Jiang, Li, Tandon 2024, VI-B2; PBA
-    specification section 4, SIP specification section 9). A set that follows from the raw previous
-    cell, as in the latter paper, is not private at all: see `tests/privacy/test_location_sets.py`.
+    Source: Xiao and Xiong, CCS 2015 (the planar isotropic mechanism on delta-location sets), with
+    GRR in the place of noise (Jiang, Li, Tandon 2024, VI-B2; PBA specification section 4, SIP
+    specification section 9). A set that follows from the raw cell before, as in the latter paper,
+    is not private at all: `tests/privacy/faults` plants it.
     """
 
     model: Chain

@@ -137,6 +137,10 @@ def test_pipelines_over_one_source_add_up_and_a_declared_budget_is_kept(
     assert [entry["pipeline"] for entry in shown(path)["pipelines"]] == ["first"]
 
     second["budget"]["total"] = 2.0
+    second["ledger"]["beside"] = {
+        "pipelines": {"first": "parallel", "elsewhere": "disjoint"},
+        "correlation": {"transition": [[0.9, 0.1], [0.2, 0.8]]},
+    }
     path = write_pipeline(tmp_path / "third", second | {"name": "third"}, MEMORYLESS)
     said = run(bootstrap, path, second)
     assert "1 other pipelines" in said
@@ -146,7 +150,13 @@ def test_pipelines_over_one_source_add_up_and_a_declared_budget_is_kept(
     assert together["source_budgets"] == [{"epsilon": 12.0, "delta": None, "per": None}]
     sip, ldp = together["sums"]
     assert (sip["epsilon"], ldp["account"]) == (None, "by adding epsilons")
-    assert "Together, about" in fugu("ledger", path)
+    words = " ".join(fugu("ledger", path).split())
+    assert "Together, about" in words
+    assert "About the same people, parallel: nats about one value" in words
+    assert "third is beside elsewhere (ledger.beside), which is not in this ledger" in words
+    [joint] = shown(path)["joint"]
+    assert (joint["first"], joint["second"]) == ("third", "first")
+    assert joint["limit"][2] <= 12.0 + 1e-6
 
 
 def test_what_the_version_before_entered_is_counted_and_renewed(

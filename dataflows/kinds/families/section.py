@@ -16,6 +16,8 @@ from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds.families.leakage import TemporalLeakage
 from fugu.dataflows.records.codec import Values
 from fugu.dataflows.stages.stage_kind import StageKind
+from fugu.operators.budget import without_budget
+from fugu.operators.leakage.one_value import about_one_value
 from fugu.operators.mechanism import Array, Mechanism
 from fugu.operators.temporal.temporal_perturbation import End
 
@@ -214,6 +216,11 @@ class OperatorSection(Section, ABC):
     def temporal_leakage(self, mechanism: Mechanism) -> TemporalLeakage | None:
         """Return what readers learn who know a declared correlation; None where none is."""
         return None
+
+    def nats_of_one_value(self, mechanism: Mechanism) -> float | None:
+        """Return the most that one release, or tick, tells about one value, if that changes and
+        nothing else does; None where no promise without a model says so."""
+        return about_one_value(without_budget(mechanism).guarantees())
 
     def audit_inputs(self) -> Array | None:
         """Return values to attack with, first and last unlike each other; None: all symbols."""

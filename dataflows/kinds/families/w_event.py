@@ -10,7 +10,7 @@ from fugu.dataflows.kinds.families.aggregates import DeclaredAggregate
 from fugu.dataflows.kinds.families.correlation import Correlation
 from fugu.dataflows.kinds.families.leakage import TemporalLeakage
 from fugu.dataflows.kinds.families.section import Files
-from fugu.operators.budget_units import units_of
+from fugu.operators.budget_units import in_nats, units_of
 from fugu.operators.leakage.inversion import UnboundedLeakage, largest_epsilon
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.wevent.cap import Cap
@@ -67,6 +67,13 @@ class WEventOperator(DeclaredAggregate):
         return TemporalLeakage.of(
             self.correlation, mechanism, "add/remove" if self.doubled else "change-one"
         )
+
+    def nats_of_one_value(self, mechanism: Mechanism) -> float | None:
+        """Return the most that a tick spends, if a contribution changes."""
+        inside = mechanism.strategy if isinstance(mechanism, Watched) else mechanism
+        if not isinstance(inside, Strategy):
+            return super().nats_of_one_value(mechanism)
+        return in_nats((2 if self.doubled else 1) * inside.largest_tick)
 
     @property
     def doubled(self) -> bool:

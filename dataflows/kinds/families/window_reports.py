@@ -13,6 +13,7 @@ from fugu.dataflows.kinds.families.ticks import OneInATick
 from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.symbol_reports import SymbolReports
 from fugu.dataflows.stages.stage_kind import StageKind
+from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.wevent_local.report_ticks import ReportTicks
 from fugu.operators.wevent_local.window_reports import WindowReports
@@ -108,6 +109,11 @@ class WindowReportsOperator(AlphabetOperator):
     def spending(cls, nats: float, own: Self | None = None) -> dict[str, object]:
         window = RIVAL_WINDOW if own is None else own.window
         return {"epsilon": nats * window, "window": window}
+
+    def nats_of_one_value(self, mechanism: Mechanism) -> float | None:
+        """Return what a decision and the largest report cost."""
+        assert isinstance(mechanism, WindowReports)
+        return in_nats(mechanism.rule.decision + mechanism.rule.largest)
 
     def parameters(self) -> dict[str, object]:
         return {

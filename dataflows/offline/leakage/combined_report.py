@@ -16,8 +16,8 @@ _MEANINGS: dict[Topology, str] = {
         "recursion. The sum of both leakages would be no bound."
     ),
     "serial": (
-        "The second reads what the first has released, and nothing else: a tick tells no more than "
-        "the smaller epsilon."
+        "The second reads what the first has released, and nothing else: a tick of it tells no "
+        "more than the smaller epsilon. Who reads the first, too, learns what that tells."
     ),
     "disjoint": "Nobody is in both: the larger leakage counts.",
     "independent": (

@@ -11,6 +11,7 @@ import pytest
 
 from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.guarantee_text import in_words
+from fugu.dataflows.pipeline.joint import Told
 from fugu.dataflows.pipeline.source_budget import sums
 from fugu.dataflows.publishing.continued import continued
 from fugu.dataflows.publishing.entries import (
@@ -51,6 +52,38 @@ def entry_of(guarantees: tuple[Guarantee, ...], budget: DeclaredBudget | None) -
 def test_a_declared_budget_comes_back(budget: DeclaredBudget | None) -> None:
     entry = entry_of(GUARANTEES, budget)
     assert read_entry(entry.value()) == entry
+
+
+def test_what_a_pipeline_tells_beside_others_comes_back_and_is_read_by_no_version_before() -> None:
+    """An entry without it is what the version before writes, so that it is read there."""
+    entry = entry_of(GUARANTEES, None)
+    rows, window = ((0.9, 0.1), (0.4, 0.6)), (8, 2.0)
+    told = Told("zones", 0.5, None, window, 60_000, rows, None, (("counts", "parallel"),))
+    for one in (told, replace(told, backward=rows, whole_life=4.0, nats=None, window=None)):
+        value = replace(entry, told=one).value()
+        assert orjson.loads(value)["format"] == 4
+        assert read_entry(value) == replace(entry, told=one)
+    without = orjson.loads(entry.value())
+    assert without["format"] == 3
+    assert "told" not in without
+
+
+def test_what_was_told_before_stays_told() -> None:
+    entry = replace(entry_of(GUARANTEES, None), guarantee_id="4567")
+    before = Told("zones", 2.0, 5.0, (8, 2.0), beside=(("counts", "parallel"),))
+    now = replace(before, nats=0.5, whole_life=None, window=(4, 1.0))
+    joined = continued(replace(entry, told=now), replace(entry, told=before)).told
+    assert joined == replace(now, nats=2.0, window=None)
+
+
+@pytest.mark.parametrize(
+    "damage", [{"nats": -1.0}, {"beside": [["counts", "both"]]}, {"window": 8}]
+)
+def test_a_damaged_figure_of_one_value_is_no_figure(damage: dict[str, object]) -> None:
+    told = Told("zones", 0.5, beside=(("counts", "parallel"),))
+    content = orjson.loads(replace(entry_of(GUARANTEES, None), told=told).value())
+    content["told"] |= damage
+    assert isinstance(read_entry(orjson.dumps(content)), UnreadableEntry)
 
 
 def test_a_number_of_nats_that_the_version_before_entered_is_a_budget() -> None:

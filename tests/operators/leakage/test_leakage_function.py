@@ -129,3 +129,17 @@ def test_huge_leakages_do_not_overflow() -> None:
 def test_one_value_tells_nothing_about_the_next() -> None:
     only = LeakageFunction.of([[1.0]])
     assert (only(5.0), only.supremum(0.3), only.bounded_below) == (0.0, 0.3, inf)
+
+
+def test_a_whole_number_of_nats_leaks_as_much_as_the_same_double() -> None:
+    for matrix in (A, B, C, D):
+        assert LeakageFunction.of(matrix)(1) == LeakageFunction.of(matrix)(1.0)
+
+
+@pytest.mark.parametrize("matrix", [A, B, C, D])
+def test_slopes_are_at_most_one(matrix: list[list[float]]) -> None:
+    """So what is known more adds to what leaks at most by as much: L(a + b) <= L(a) + b."""
+    leaks = LeakageFunction.of(matrix)
+    for alpha in np.linspace(0.0, 12.0, 60).tolist():
+        for more in (1e-3, 0.3, 2.0):
+            assert leaks(alpha + more) <= leaks(alpha) + more + 1e-12

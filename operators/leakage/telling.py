@@ -1,0 +1,149 @@
+"""Bound the leakage of releases of which the largest spends are known, and not every one."""
+
+from dataclasses import dataclass
+from math import ceil, inf
+
+from fugu.operators.leakage.combined import Topology, joining, per_value
+from fugu.operators.leakage.correlation import TemporalCorrelation, up
+from fugu.operators.leakage.leakage_function import LeakageFunction
+
+_HALVINGS = 100
+_LARGEST = 2.0**20
+"""No fixed point is looked for beyond so many nats."""
+_MOST_STEPS = 1_000
+"""Windows of more ticks are not followed step by step."""
+
+
+@dataclass(frozen=True)
+class Telling:
+    """Bound what a release tells about the value of any tick, in nats, however it spends.
+
+    Every tick tells at most `nats` about its own value. For each (w, E) of `windows`, any w ticks
+    in a row tell at most E together, and all ticks at most `whole_life`, each about all their
+    values and whatever the correlation.
+
+    Claim. Figures are upper bounds for every series of spends within these limits. The leakage
+    alpha of all ticks up to t about the value of t obeys alpha(t) = L(alpha(t-1)) + spend(t). L has
+    slopes from 0 to 1, so that L(a + b) <= L(a) + b, and so alpha(t) <= L^w(alpha(t-w)) + E, where
+    L^w is L applied w times: a window costs no more than E, and what came before it fades through
+    all of its steps.
+
+    >>> rows = [[0.6, 0.4], [0.1, 0.9]]
+    >>> each = Telling(TemporalCorrelation.of(rows, backward=rows), 0.05)
+    >>> both = together("parallel", each, each)
+    >>> round(both.limit, 6), round(2 * each.limit, 6)
+    (0.311988, 0.306009)
+
+    Source: budget allocation specification, sections 5 and 7; the bound of windows is ours.
+    """
+
+    correlation: TemporalCorrelation
+    nats: float
+    windows: tuple[tuple[int, float], ...] = ()
+    whole_life: float = inf
+
+    def after(self, ticks: int) -> float:
+        """Return the most that so many ticks tell about any one of their values."""
+        backward = self._followed(self.correlation.backward, ticks)
+        forward = self._followed(self.correlation.forward, ticks)
+        earlier = [0.0, *map(self.correlation.backward, backward[:-1])]
+        most = max(up(before, now) for before, now in zip(earlier, reversed(forward), strict=True))
+        sums = (up(*[nats] * ceil(ticks / window)) for window, nats in self.windows)
+        return min([most, self.whole_life, *sums])
+
+    @property
+    def limit(self) -> float:
+        """Return the same of any number of ticks; infinity where there is no bound."""
+        backward = self._supremum(self.correlation.backward)
+        forward = self._supremum(self.correlation.forward)
+        if inf in (backward, forward):
+            return self.whole_life
+        both = up(self.correlation.backward(backward), forward)
+        return min(both, self.correlation.limit(self.nats), self.whole_life)
+
+    def _followed(self, function: LeakageFunction, ticks: int) -> list[float]:
+        """Return alpha of each tick."""
+        told: list[float] = []
+        for tick in range(ticks):
+            bounds = [up(function(told[-1]), self.nats) if told else self.nats]
+            for window, nats in self.windows:
+                earlier = told[tick - window] if tick >= window else 0.0
+                bounds.append(up(_through(function, earlier, window), nats))
+            told.append(min(bounds))
+        return told
+
+    def _supremum(self, function: LeakageFunction) -> float:
+        fixed = (_fixed_point(function, *window) for window in self.windows)
+        return min([function.supremum(self.nats), *fixed])
+
+
+def together(topology: Topology, first: Telling, second: Telling) -> Telling | None:
+    """Return both releases as one, where both are about one value; None where they are not.
+
+    With `serial` it is the second one, of what the first has released.
+    """
+    nats = per_value(topology, first.nats, second.nats)
+    match topology:
+        case "parallel":
+            windows = (*_beside(first, second), *_beside(second, first))
+            return Telling(
+                first.correlation, nats, windows, up(first.whole_life, second.whole_life)
+            )
+        case "serial":
+            lives = min(first.whole_life, second.whole_life)
+            return Telling(first.correlation, nats, (*first.windows, *second.windows), lives)
+        case _:
+            return None
+
+
+def combined_after(topology: Topology, first: Telling, second: Telling, ticks: int) -> float:
+    """Return the most that so many ticks of both tell about one value (`combined`)."""
+    both = together(topology, first, second)
+    if both is None:
+        return joining(topology)(first.after(ticks), second.after(ticks))
+    if topology == "serial":
+        return both.after(ticks)
+    lives = up(first.whole_life, second.after(ticks)), up(second.whole_life, first.after(ticks))
+    return min(both.after(ticks), *lives)
+
+
+def combined_limit(topology: Topology, first: Telling, second: Telling) -> float:
+    """Return the same of any number of ticks; infinity where there is no bound."""
+    both = together(topology, first, second)
+    if both is None:
+        return joining(topology)(first.limit, second.limit)
+    if topology == "serial":
+        return both.limit
+    return min(both.limit, up(first.whole_life, second.limit), up(second.whole_life, first.limit))
+
+
+def _beside(one: Telling, other: Telling) -> list[tuple[int, float]]:
+    """Return what both tell in each window of the first, which so many of the second cover."""
+    return [
+        (window, up(nats, *[more] * ceil(window / width)))
+        for window, nats in one.windows
+        for width, more in other.windows
+    ]
+
+
+def _through(function: LeakageFunction, leaked: float, steps: int) -> float:
+    """Return what is left of a leakage after so many steps of the model."""
+    for _ in range(min(steps, _MOST_STEPS)):
+        if leaked == 0.0:
+            break
+        leaked = function(leaked)
+    return leaked
+
+
+def _fixed_point(function: LeakageFunction, window: int, nats: float) -> float:
+    """Return a number that no leakage exceeds which windows of so many nats add to."""
+    low, high = 0.0, _LARGEST
+    if up(_through(function, high, window), nats) > high:
+        return inf
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        if up(_through(function, middle, window), nats) > middle:
+            low = middle
+        else:
+            high = middle
+    return high
