@@ -167,6 +167,22 @@ def draw_bound(columns: DrawColumns, there: int, words: Words) -> None:
     begin_lanes(lanes, columns.absorbed)
 
 
+@part
+def put_block(columns: DrawColumns, lane: int, block: int) -> None:
+    """Ask for another block of words of the message that `put_bound` wrote."""
+    text = columns.lanes.messages.view(np.uint8)
+    columns.lanes.ends[lane] = put_size(text, columns.lanes.ends[lane] - _NUMBER_BYTES, block)
+
+
+@part
+def draw_blocks(columns: DrawColumns, there: int, words: Words) -> None:
+    """Write all words of the block of each message, and make room for others."""
+    lanes = columns.lanes
+    finish_lanes(lanes, there, lanes.messages.view(np.uint8), columns.before)
+    write_digests(lanes, there, words, 0)
+    begin_lanes(lanes, columns.absorbed)
+
+
 @entry_point
 def _draw_words(
     columns: DrawColumns,

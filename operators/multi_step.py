@@ -5,6 +5,7 @@ distinct rows. Rounds are what a run must equal, bit for bit, and what it falls 
 """
 
 from collections.abc import Iterator
+from typing import cast
 
 import numpy as np
 
@@ -62,14 +63,17 @@ def rounds_of_distinct_rows(rows: Integers) -> Iterator[Integers]:
 
 
 def run_in_rounds(
-    mechanism: ChargingMechanism,
+    mechanism: Mechanism,
     state: State,
     rows: Integers,
     inputs: Inputs,
     draws: Draws,
     total: int | None = None,
 ) -> Run:
-    """Run steps in rounds, for draws and machines that know no other way."""
+    """Run steps in rounds, for draws and machines that know no other way.
+
+    With `total`, the mechanism is one that charges.
+    """
     state = copied(state)
     ended = np.zeros(len(state["spent"]), dtype=bool)
     paid = np.zeros(len(rows), dtype=bool)
@@ -77,7 +81,7 @@ def run_in_rounds(
     parts = []
     for chosen in rounds_of_distinct_rows(rows):
         if total is not None:
-            charge = mechanism.next_charge(taken(state, rows[chosen]))
+            charge = cast(ChargingMechanism, mechanism).next_charge(taken(state, rows[chosen]))
             ended[rows[chosen]] |= state["spent"][rows[chosen]] + charge > total
         going_on = chosen[~ended[rows[chosen]]]
         row = rows[going_on]

@@ -6,7 +6,8 @@ neither may when it ends: a stream reports for good from its first record on, or
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +18,18 @@ from fugu.dataflows.stages import per_tick
 from fugu.dataflows.stages.per_tick import PerTick
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.byte_column import ByteColumn
-from fugu.operators.mechanism import Array, Inputs, Mechanism, Releases, State
+from fugu.operators.mechanism import (
+    Array,
+    Inputs,
+    Integers,
+    Mechanism,
+    Releases,
+    RunningMechanism,
+    State,
+)
+from fugu.operators.multi_step import running
+from fugu.operators.randomness import tick_position
+from fugu.operators.secret import SECRET_BYTES, Secret
 from fugu.operators.temporal.temporal_perturbation import End
 from fugu.operators.wevent_local.window_reports import WindowReports
 
@@ -37,9 +49,24 @@ class ReportsPerTick(PerTick):
     def start(self, rows: int) -> State:
         return report_columns(self.mechanism, self.ticks)(rows)
 
+    def warm_up(self, values: Array) -> Sanitized | None:
+        """Compile what is to be compiled; made-up streams say these values, to be thrown away."""
+        if self._running is None:
+            return None
+        apart = replace(self, scope=replace(self.scope, secret=Secret(bytes(SECRET_BYTES))))
+        names = ByteColumn.of([b"made up %d" % number for number in range(len(values))])
+        state, there = self.start(len(values)), np.ones(len(values), dtype=bool)
+        position = tick_position(self.source, 0, partition=0)
+        _, releases = apart._step(state, values, there, names, position)
+        return self._made(0, [self._released(0, names, releases)], DeadLetters())
+
     def finish(self, partition: int, table: RowTable, end: End) -> Sanitized:
         """Release nothing: a tick that is open may still get symbols."""
         return self._made(partition, [], DeadLetters())
+
+    @cached_property
+    def _running(self) -> RunningMechanism | None:
+        return running(self.mechanism)
 
     def _step(
         self, state: State, values: Array, there: Array, names: ByteColumn, position: bytes
@@ -47,7 +74,12 @@ class ReportsPerTick(PerTick):
         """Advance every stream; one without a record has the value of absence."""
         draws = self.scope.draws(names, ByteColumn.repeated(position, len(names)))
         inputs = Inputs(np.where(there, values, self.mechanism.symbols))
-        after, releases = self.mechanism.step(self.own(state), inputs, draws)
+        if self._running is None:
+            after, releases = self.mechanism.step(self.own(state), inputs, draws)
+        else:
+            rows: Integers = np.arange(len(names))
+            run = self._running.run(self.own(state), rows, inputs, draws)
+            after, releases = run.state, run.releases
         age, running = state[AGE] + 1, np.ones(len(names), dtype=bool)
         if self.ticks.life is not None:
             running = age < self.ticks.life

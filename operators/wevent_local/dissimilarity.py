@@ -38,6 +38,12 @@ class Dissimilarity(ABC):
         would be `offered` so many units.
         """
 
+    @property
+    def constant_words(self) -> tuple[int, ...]:
+        """Return `wish_words` where the report does not hold the symbol, and where it does; nothing
+        where they depend on more."""
+        return ()
+
     def wishes(self, holds: Booleans, ones: Integers, offered: Integers, words: Words) -> Booleans:
         """Return which rows wish for a new report."""
         asked, places = np.unique(
@@ -61,8 +67,12 @@ class ResponseDissimilarity(Dissimilarity):
     def _odds(self) -> Odds:
         return Odds.of(others=1, epsilon=in_nats(self.units))
 
+    @property
+    def constant_words(self) -> tuple[int, ...]:
+        return self._odds.favoured, self._odds.each
+
     def wish_words(self, holds: bool, ones: int, offered: int) -> int:
-        return self._odds.each if holds else self._odds.favoured
+        return self.constant_words[holds]
 
 
 @dataclass(frozen=True, eq=False)

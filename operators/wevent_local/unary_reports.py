@@ -43,12 +43,20 @@ class UnaryReports:
         """Return f, the probability that a bit of the report is not the true one."""
         return self.odds(units).unlikely
 
+    def kept_words(self, units: int) -> int:
+        """Return how many words keep a bit of a report: 2^64 is out of reach."""
+        kept = self.odds(units).favoured
+        assert kept < WORDS
+        return kept
+
     def report(self, symbols: Integers, units: Integers, words: Words) -> Booleans:
         """Return the bits of one report per row, from words `(rows, symbols)`.
 
         A symbol beyond the last one has no bit that is true.
         """
-        kept = words < self._kept_words(units)[:, None]
+        distinct, places = np.unique(units, return_inverse=True)
+        thresholds = np.array([self.kept_words(int(one)) for one in distinct], dtype=np.uint64)
+        kept = words < thresholds[places][:, None]
         truth = symbols[:, None] == np.arange(self.symbols)
         return np.asarray(truth == kept)
 
@@ -57,10 +65,3 @@ class UnaryReports:
         odds = self.odds(units)
         right = reports[None] == np.eye(inputs, self.symbols, dtype=bool)[:, None]
         return np.asarray(np.where(right, odds.likely, odds.unlikely).prod(axis=2))
-
-    def _kept_words(self, units: Integers) -> Words:
-        """Return how many words keep a bit, for each row: 2^64 is out of reach."""
-        distinct, places = np.unique(units, return_inverse=True)
-        kept = [self.odds(int(one)).favoured for one in distinct]
-        assert max(kept, default=0) < WORDS
-        return np.array(kept, dtype=np.uint64)[places]

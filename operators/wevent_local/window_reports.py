@@ -4,10 +4,11 @@ from abc import ABC
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
+from fugu.operators import compiled
 from fugu.operators.budget_units import in_nats, units_of
 from fugu.operators.byte_column import Bytes
 from fugu.operators.byte_fields import binding_digest
@@ -22,9 +23,11 @@ from fugu.operators.mechanism import (
     Kind,
     Releases,
     RepeatingMechanism,
+    Run,
     State,
 )
-from fugu.operators.randomness import draws_of
+from fugu.operators.multi_step import run_in_rounds
+from fugu.operators.randomness import KeyedDraws, draws_of
 from fugu.operators.release_digest import extended
 from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols, digest_table
 from fugu.operators.wevent.allocation import Booleans, Offer, Rule
@@ -35,8 +38,12 @@ from fugu.operators.wevent_local.dissimilarity import (
     ResponseDissimilarity,
 )
 from fugu.operators.wevent_local.guarantees import reports_guarantee
+from fugu.operators.wevent_local.known_words import WordMemo
 from fugu.operators.wevent_local.report_ticks import ReportTicks
 from fugu.operators.wevent_local.unary_reports import UnaryReports
+
+if TYPE_CHECKING:
+    from fugu.operators.wevent_local.compiled_reports import CompiledReports
 
 Measure = Literal["response", "laplace"]
 _MEASURES: dict[Measure, type[Dissimilarity]] = {
@@ -147,6 +154,17 @@ class WindowReports(RepeatingMechanism, ABC):
             "since": np.zeros(rows, dtype=np.int64),
             "history": np.zeros(rows, dtype=np.uint64),
         }
+
+    @property
+    def runs(self) -> bool:
+        return self._compiled is not None
+
+    def run(self, state: State, rows: Integers, inputs: Inputs, draws: Draws) -> Run:
+        """Run one position after the other, compiled; in rounds for draws of another kind."""
+        if self._compiled is None or type(draws) is not KeyedDraws:
+            return run_in_rounds(self, state, rows, inputs, draws)
+        symbols = checked_symbols(inputs, self.inputs)
+        return self._compiled.run(state, rows, symbols, draws, self._memo)
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         symbols = checked_symbols(inputs, self.inputs)
@@ -281,6 +299,24 @@ class WindowReports(RepeatingMechanism, ABC):
 
     def _bits(self, numbers: Integers) -> Booleans:
         return np.asarray(numbers[:, None] >> np.arange(self.symbols) & 1, dtype=bool)
+
+    @cached_property
+    def _compiled(self) -> "CompiledReports | None":
+        if not compiled.available():
+            return None
+        from fugu.operators.wevent_local.compiled_budgets import CompiledRule
+        from fugu.operators.wevent_local.compiled_reports import CompiledReports
+
+        rule = CompiledRule.of(self.rule, self._flags)
+        if rule is None:
+            return None
+        wishes = self._decision.constant_words if self.rule.decides else ()
+        return CompiledReports.of(rule, self.symbols, wishes, self._answers, self._bindings)
+
+    @cached_property
+    def _memo(self) -> WordMemo:
+        kept = self.reports.kept_words
+        return WordMemo(kept, self._decision.wish_words)
 
     @cached_property
     def _answers(self) -> Bytes:
