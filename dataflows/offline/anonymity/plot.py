@@ -66,7 +66,7 @@ def _draw(axes: Axes, report: LossReport, title: str, measure: Any) -> None:
     axes.xaxis.set_major_locator(FixedLocator(sorted({k for k, _ in report.losses})))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(lambda at, _: f"{at:g}")
-    axes.set_ylim(bottom=0.0)
+    axes.set_ylim(0.0, 1.05 * max(1.0, axes.get_ylim()[1]))
     axes.set(xlabel="K")
     axes.set_title(title, fontsize="medium")
 
