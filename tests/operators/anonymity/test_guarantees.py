@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from math import inf
+from typing import Any
 
 from fugu.operators.anonymity.guarantees import anonymity_guarantee
 from fugu.operators.anonymity.limits import Limits
@@ -9,7 +10,7 @@ from fugu.operators.guarantee import Guarantee
 from tests.operators.anonymity.thesis import thesis_settings
 
 
-def promise(**changes: object) -> Guarantee:
+def promise(**changes: Any) -> Guarantee:
     [guarantee] = thesis_settings(people=3, confidence=Fraction(2, 5), **changes).guarantees()
     return guarantee
 
