@@ -1,11 +1,11 @@
 """Count whom four linkage attacks single out: before, after stage 1 alone, and in the release."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fugu.dataflows.stages.windows import WindowTable
 from fugu.operators.anonymity.anonymization import AttackSucceeded
-from fugu.operators.anonymity.attacks import Attack, Attacks, attacked
+from fugu.operators.anonymity.attacks import Attack
 from fugu.operators.anonymity.infeasible import Infeasible
 from fugu.operators.anonymity.windows import AnonymizedWindows
 
@@ -101,20 +101,18 @@ def attack(
     suppressed = failed = 0
     for window in windows:
         table = window.table
-        categories = anonymization.categories[table.values]
-        before = attacked(table, categories, anonymization.limits)
-        found: Iterable[Attacks] = [before]
+        found = {0: anonymization.attacks_on(table)}
         try:
             if table.people < mechanism.min_people:
                 raise Infeasible("people", "input")
             done = anonymization.anonymize(table, None)
-            found = [before, done.after_suppression, done.released]
+            found |= {1: done.after_suppression, 2: done.released}
         except Infeasible:
             suppressed += 1
         except AttackSucceeded as error:
             failed += 1
-            found = [before, before, error.attacks]
-        for stage, attacks in enumerate(found):
+            found[2] = error.attacks
+        for stage, attacks in found.items():
             for name, one in hits.items():
                 one.add(stage, getattr(attacks, name))
     return AttackReport(
