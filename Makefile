@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo bikes city clickstream heart-rate household quick test test-clients acceptance bench docs lint clean need-python need-kafka
+.PHONY: help demo bikes city clickstream heart-rate household patients quick test test-clients acceptance bench docs lint clean need-python need-kafka
 
 # Without cached bytecode each of the hundreds of processes that tests start would compile Python anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -44,6 +44,10 @@ bikes: need-python .venv/dev ## count rentals by district and hour, until the bu
 household: need-python .venv/dev ## sum the power of households, and hide what their policies say
 	@mkdir -p build
 	@.venv/bin/python -m examples.household --plot build/household.png
+
+patients: need-python .venv/dev ## anonymise ways of patients, and attack what is left of them
+	@mkdir -p build
+	@.venv/bin/python -m examples.patients --plot build/patients.png
 
 quick: need-python .venv/dev ## run the fast tests that need no Kafka, one example of each kind (2 minutes)
 	@.venv/bin/pytest $(PARALLEL) -m "not (kafka or slow or acceptance)" --ignore=tests/examples --ignore=tests/test_wheel.py

@@ -1,7 +1,7 @@
 """`python -m bench`: Fugu beside its peers, and the path (`make bench`); latency, how costs scale,
 one process beside two, the state store, a flood of new keys, steps of conditional randomized
-response, local operators, temporal perturbation, aggregates (also under policies), and real-time
-release."""
+response, local operators, temporal perturbation, aggregates (also under policies), real-time
+release, and anonymised windows."""
 
 import os
 import sys

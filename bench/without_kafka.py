@@ -1,5 +1,5 @@
 """The commands of `python -m bench` that need no Kafka: state, steps, operators, aggregates (also
-under policies), and real-time release."""
+under policies), real-time release, and anonymised windows."""
 
 import os
 from collections.abc import Callable
@@ -12,6 +12,7 @@ from rich.console import Console
 from bench import row_state
 from bench.aggregates import measure_aggregates
 from bench.aggregates_report import aggregates_page
+from bench.anonymity import anonymity_page, measure_anonymity
 from bench.operator_costs import measure_operators
 from bench.operator_costs_report import operators_page
 from bench.operator_parts import measure_operator_parts
@@ -75,6 +76,15 @@ def realtime(results: Folder = RESULTS) -> None:
     About a minute.
     """
     _publish("realtime", realtime_page, results, measure_realtime)
+
+
+@app.command()
+def anonymity(results: Folder = RESULTS) -> None:
+    """Anonymisation of a window by people, points, and points that an attacker knows.
+
+    About two minutes, and 4 GB of memory.
+    """
+    _publish("anonymity", anonymity_page, results, measure_anonymity)
 
 
 @app.command()

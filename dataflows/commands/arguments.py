@@ -1,5 +1,6 @@
 """Declare the arguments that several commands have in common."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,11 +34,21 @@ Seed = Annotated[int, typer.Option(min=0, max=2**62, help="Another seed, other r
 Plot = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Draw the result too (.png or .svg).")
 ]
+KeyField = Annotated[str, typer.Option(help="The field of the sample that holds the key.")]
 DocumentPath = Annotated[
     Path, typer.Argument(metavar="POLICIES", help="The policy document (YAML or JSON).")
 ]
 EPSILON_OPTIONS = ("--epsilon", "--epsilons")
 """Both spellings, in every command that takes several; with commas between, or given again."""
+
+
+def refuse_given(context: typer.Context, names: Mapping[str, str], why: str) -> None:
+    """Raise `ConfigurationError` for an option that was given and has no effect: parameter names
+    and what they are called."""
+    for name, option in names.items():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise ConfigurationError(f"{option}: {why}; delete it")
 
 
 def numbers(option: str, given: list[str]) -> list[float]:

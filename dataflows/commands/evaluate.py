@@ -6,17 +6,39 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fugu.dataflows.commands.arguments import EPSILON_OPTIONS, AsJson, PipelineArgument, Plot, Seed
+from fugu.dataflows.commands.arguments import (
+    EPSILON_OPTIONS,
+    AsJson,
+    KeyField,
+    PipelineArgument,
+    Plot,
+    Seed,
+    refuse_given,
+)
 from fugu.dataflows.commands.output import print_json, progress, require_picture
+from fugu.dataflows.kinds import AnonymizeOperator
 from fugu.dataflows.pipeline.mechanisms import configure
+
+_OF_NOISE = {
+    "epsilons": "--epsilons",
+    "rivals": "--rivals",
+    "average": "--average",
+    "count_above": "--count-above",
+    "value_range": "--range",
+    "windows": "--windows",
+    "runs": "--runs",
+    "seed": "--seed",
+}
+_OF_WINDOWS = {"people": "--people", "known": "--known"}
 
 
 def evaluate(
+    context: typer.Context,
     pipeline: PipelineArgument,
     sample: Annotated[
         Path, typer.Option(metavar="FILE", help="One JSON object per line: a record and its key.")
     ],
-    key_field: Annotated[str, typer.Option(help="The field that holds the key.")] = "key",
+    key_field: KeyField = "key",
     epsilons: Annotated[
         list[str] | None,
         typer.Option(
@@ -51,6 +73,17 @@ def evaluate(
             metavar="10,20,40", help="Aggregates: windows to try; otherwise the configured one."
         ),
     ] = None,
+    people: Annotated[
+        str | None,
+        typer.Option(
+            metavar="2,5,10",
+            help="anonymize: K to try; otherwise half to four times the own.",
+        ),
+    ] = None,
+    known: Annotated[
+        str | None,
+        typer.Option(metavar="1,2,3", help="anonymize: rho to try; otherwise 1, 2 and the own."),
+    ] = None,
     runs: Annotated[
         int, typer.Option(min=1, max=1_000, help="How often, each under another secret.")
     ] = 5,
@@ -62,9 +95,19 @@ def evaluate(
 
     Each line of the sample is a record with its key, such as {"key": "user-1", "zone": "rest"}.
     Records go through the very operator of fugu run, under secrets of their own; neither Kafka nor
-    the secret of the pipeline is needed.
+    the secret of the pipeline is needed. For anonymize: what is lost, against K and rho.
     """
     require_picture(plot)
+    operator = pipeline.pipeline.operator
+    if isinstance(operator, AnonymizeOperator):
+        refuse_given(context, _OF_NOISE, "anonymize adds no noise, and a sample has one result")
+        from fugu.dataflows.commands.evaluate_windows import evaluate_windows
+
+        evaluate_windows(
+            pipeline, operator, sample, key_field, people, known, plot, as_json=as_json
+        )
+        return
+    refuse_given(context, _OF_WINDOWS, f"{operator.kind} has neither K nor rho")
     from fugu.dataflows.offline.evaluation.families.by_section import family_of
     from fugu.dataflows.offline.evaluation.family import Wanted
     from fugu.dataflows.offline.evaluation.sample import Sample

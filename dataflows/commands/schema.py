@@ -161,6 +161,8 @@ def _written(entry: Schema, definitions: Schema) -> str:
 def _section(entry: Schema, definitions: Schema) -> str:
     if "$ref" in entry:
         return "a section"
+    if "properties" not in entry:
+        return "a tree of names"
     return "`{" + ", ".join(f"{key}: ..." for key in entry["properties"]) + "}`"
 
 

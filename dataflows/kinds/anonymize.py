@@ -151,20 +151,23 @@ class AnonymizeOperator(OperatorSection):
     def mechanism(self, files: Files) -> Mechanism:
         return self.windows()
 
-    def windows(self, **changes: object) -> AnonymizedWindows:
-        """Return the mechanism, with other parameters of `Anonymization` where they are given."""
-        parameters = {
-            "taxonomy": self.tree,
-            "privacy_height": self.privacy_height,
-            "people": self.K,
-            "known_points": self.rho,
-            "confidence": self.confidence,
-            "linked": self.linked,
-            "stage": self.procedure,
-        }
-        anonymization = Anonymization(**{**parameters, **changes})  # type: ignore[arg-type]
-        fewest = max(self.fewest, anonymization.people)
-        return AnonymizedWindows(anonymization, fewest, self.in_ticks().width)
+    def windows(
+        self,
+        fewest: int | None = None,
+        people: int | None = None,
+        known_points: int | None = None,
+    ) -> AnonymizedWindows:
+        """Return the mechanism, with other bounds where they are given."""
+        anonymization = Anonymization(
+            self.tree,
+            self.privacy_height,
+            people or self.K,
+            known_points or self.rho,
+            self.confidence,
+            self.linked,
+            self.procedure,
+        )
+        return AnonymizedWindows(anonymization, fewest or self.fewest, self.in_ticks().width)
 
     def values(self, fields: Sequence[str]) -> Values:
         return Visits(fields[0], self.sensitive, self.tree.names)
@@ -175,10 +178,10 @@ class AnonymizeOperator(OperatorSection):
             location, self.sensitive, self.tree.names, self.quantum // MILLISECOND
         )
 
-    def gathering(self, admission: Admission) -> Gathering:
-        """Return the stage that gathers the people of one partition."""
+    def gathering(self, admission: Admission, ticks: Ticks | None = None) -> Gathering:
+        """Return the stage that gathers the people of one partition, in its ticks or others."""
         return Gathering(
-            self.in_ticks(),
+            ticks or self.in_ticks(),
             self.quantum // MILLISECOND,
             -(-self.max_people // admission.partitions),
             self.max_points,

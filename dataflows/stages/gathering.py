@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.base.ticks import NO_TICK, Ticks
+from fugu.dataflows.base.ticks import CLOSED, NO_TICK, Passed, Ticks
 from fugu.dataflows.records.visits import visit_of
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.bounding import Bounding, cells_of
@@ -47,6 +47,15 @@ class Gathering(Bounding[WindowPeople]):
     def start(self, rows: int) -> State:
         """Return the columns of fresh rows."""
         return window_cells(self.ticks, rows)
+
+    def rest(self, partition: int, table: RowTable) -> list[WindowPeople]:
+        """Return the people of all windows that are open, and close them: nothing more comes."""
+        last = int(table.live("tick").max(initial=NO_TICK))
+        if CLOSED not in table.clock:
+            return []
+        return self._close(
+            partition, table, Passed(range(table.clock[CLOSED] + 1, last + 1), range(0))
+        )
 
     def _note(
         self, table: RowTable, rows: Integers, cells: Integers, times: Integers, values: Array

@@ -13,7 +13,7 @@ from fugu.operators.anonymity.guarantees import anonymity_guarantee
 from fugu.operators.anonymity.infeasible import check_base_rate
 from fugu.operators.anonymity.limits import Limits
 from fugu.operators.anonymity.records import Booleans, Table
-from fugu.operators.anonymity.repair import Removal, repaired
+from fugu.operators.anonymity.repair import Removal, Repaired, repaired
 from fugu.operators.anonymity.suppression import suppressed
 from fugu.operators.anonymity.taxonomy import Taxonomy
 from fugu.operators.anonymity.virtualisation import virtual_values
@@ -43,22 +43,36 @@ class Anonymized:
 
     In the order of the release: `rows`, the row of the table that each released row was made of
     (never released); `keys`, a fresh key of 16 bytes for each; `values`, the index of the category
-    to release. `kept` says of each point of the table whether it is released; `dropped` lists rows
-    that have no point left. `suppressed` counts the points that stage 1 removed, and `removals`
-    are the steps of stage 2. The attacks were tried on the `input`, `after_suppression`, and on
-    `released`.
+    to release. `kept` says of each point of the table whether it is released, and
+    `kept_by_suppression` whether stage 1 kept it; `dropped` lists rows that have no point left.
+    `removals` are the steps of stage 2. `released` is what attacks find in the release.
     """
 
+    settings: "Anonymization"
+    table: Table
     rows: Integers
     keys: tuple[bytes, ...]
     values: Integers
     kept: Booleans
+    kept_by_suppression: Booleans
     dropped: Integers
-    suppressed: int
     removals: tuple[Removal, ...]
-    input: Attacks
-    after_suppression: Attacks
     released: Attacks
+
+    @cached_property
+    def input(self) -> Attacks:
+        """Return what attacks find in the table as it was."""
+        return self.settings.attacks_on(self.table)
+
+    @cached_property
+    def after_suppression(self) -> Attacks:
+        """Return what attacks find in what stage 1 keeps."""
+        return self.settings.attacks_on(self.table.with_points(self.kept_by_suppression))
+
+    @property
+    def suppressed(self) -> int:
+        """Return how many points stage 1 removed."""
+        return len(self.kept) - int(self.kept_by_suppression.sum())
 
     @property
     def points_removed(self) -> dict[str, int]:
@@ -156,35 +170,35 @@ class Anonymization:
         limits, categories = self.limits, self.categories[table.values]
         if self.stage == "repair":
             check_base_rate(table, categories, limits, "input")
-        before = attacked(table, categories, limits)
         virtual = virtual_values(table, self.taxonomy, self.privacy_height)
         first = suppressed(table, virtual, people=self.people, known_points=self.known_points)
-        between = self._attacked(table, first)
-        kept = first
-        removals: tuple[Removal, ...] = ()
+        done = Repaired(first, ())
         if self.stage == "repair":
-            repair = repaired(table, first, categories, limits)
-            kept, removals = repair.kept, repair.removals
-        after = self._attacked(table, kept)
-        lengths = table.with_points(kept).lengths
-        rows = np.flatnonzero(lengths)
+            done = repaired(table, first, categories, limits)
+        left = table.with_points(done.kept)
+        attacks, rows = self.attacks_on(left), np.flatnonzero(left.lengths)
         if self.stage == "repair":
-            if after.hits:
-                raise AttackSucceeded(after)
-            check_base_rate(table.with_rows(rows), categories[rows], limits, "output")
-        rows, keys = self._shuffled(table, rows, draws)
+            if attacks.hits:
+                raise AttackSucceeded(attacks)
+            check_base_rate(left.with_rows(rows), categories[rows], limits, "output")
+        order, keys = self._shuffled(table, rows, draws)
         return Anonymized(
-            rows=rows,
+            settings=self,
+            table=table,
+            rows=order,
             keys=keys,
-            values=categories[rows],
-            kept=kept,
-            dropped=np.flatnonzero(lengths == 0),
-            suppressed=int(len(first) - first.sum()),
-            removals=removals,
-            input=before,
-            after_suppression=between,
-            released=after,
+            values=categories[order],
+            kept=done.kept,
+            kept_by_suppression=first,
+            dropped=np.flatnonzero(left.lengths == 0),
+            removals=done.removals,
+            released=attacks,
         )
+
+    def attacks_on(self, table: Table) -> Attacks:
+        """Return what attacks find in a table; rows without points are not in it."""
+        with_points = table.with_rows(np.flatnonzero(table.lengths))
+        return attacked(with_points, self.categories[with_points.values], self.limits)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Return the promise about one window."""
@@ -205,12 +219,6 @@ class Anonymization:
             int(self.linked),
             self.stage,
         )
-
-    def _attacked(self, table: Table, kept: Booleans) -> Attacks:
-        left = table.with_points(kept)
-        rows = np.flatnonzero(left.lengths)
-        left = left.with_rows(rows)
-        return attacked(left, self.categories[left.values], self.limits)
 
     def _shuffled(
         self, table: Table, rows: Integers, draws: Draws | None

@@ -101,7 +101,8 @@ class AnonymizedWindows:
 
     def law_digest(self) -> bytes:
         """Return 32 bytes that change with the configuration and the implementation."""
-        return binding_digest(self.anonymization.law_digest(), self.min_people)
+        law = self.anonymization.law_digest()
+        return binding_digest(self.kind, self.implementation, law, self.min_people)
 
     def _released(self, table: Table, draws: Draws) -> bytes | None:
         if table.people < self.min_people:

@@ -1,7 +1,7 @@
 """Compile functions where there is numba, and leave them to the interpreter where there is none.
 
-It is one source, in whole numbers, so that both give the same results; the interpreter takes a
-hundred times as long. It reads arrays through views whose items are Python's integers.
+It is one source, in whole numbers, so that both give the same results; the interpreter takes about
+ten times as long. It reads arrays through views whose items are Python's integers.
 """
 
 from collections.abc import Callable

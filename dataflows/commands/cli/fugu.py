@@ -29,6 +29,7 @@ from fugu.dataflows.commands import (
     policy_proof,
     policy_show,
     state,
+    taxonomy_show,
 )
 from fugu.dataflows.commands.audit import audit
 from fugu.dataflows.commands.cli.interrupted import interruptible
@@ -198,6 +199,10 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
     "model": (
         "Make and look at models of streams.",
         {"learn": model_learn.learn, "show": model_show.show},
+    ),
+    "taxonomy": (
+        "Look at trees of sensitive values, which anonymize generalises by.",
+        {"show": taxonomy_show.show},
     ),
     "policy": (
         "Check, show, change and prove policies: what to hide, and when.",

@@ -7,9 +7,10 @@ import orjson
 import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError, FuguError, StartRefused
-from fugu.dataflows.commands import evaluate
 from fugu.dataflows.commands.explain import explain
 from fugu.dataflows.commands.validate import validate
+from fugu.dataflows.offline.evaluation.families.by_section import family_of
+from fugu.dataflows.offline.evaluation.family import Wanted
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.run.run import run
@@ -112,7 +113,7 @@ def test_there_is_nothing_to_finish_or_to_evaluate(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="--finish: real_time_local holds nothing back"):
         run(file, finish=True)
     with pytest.raises(FuguError, match="fugu evaluate does not measure real_time_local"):
-        evaluate.evaluate(file, tmp_path / "none")
+        family_of(file.pipeline.operator, Wanted())
 
 
 def test_it_is_explained_and_validated(

@@ -1,5 +1,11 @@
 """The compiled stages equal the specification's loops, record for record and step for step."""
 
+import sys
+from pathlib import Path
+from subprocess import run
+
+import pytest
+
 from fugu.operators.anonymity.attacks import attacked
 from fugu.operators.anonymity.repair import repaired
 from fugu.operators.anonymity.suppression import suppressed
@@ -25,6 +31,29 @@ def assert_equals_the_reference(case: Case) -> set[str]:
     return {step.reason for step in fast.removals}
 
 
+WITHOUT_NUMBA = """
+import sys
+sys.modules["numba"] = None
+from fugu.operators import compiled
+from tests.operators.anonymity.test_reference import assert_equals_the_reference, cases
+assert not compiled.available()
+reasons = set().union(*map(assert_equals_the_reference, cases(seed=25, count=60)))
+assert reasons == {"support", "confidence", "correlated"}
+"""
+
+
 def test_random_tables_give_what_the_reference_gives() -> None:
     reasons = set[str]().union(*map(assert_equals_the_reference, cases(seed=25, count=200)))
     assert reasons == {"support", "confidence", "correlated"}
+
+
+@pytest.mark.slow
+def test_a_process_without_numba_gives_the_same() -> None:
+    done = run(
+        [sys.executable, "-c", WITHOUT_NUMBA],
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,7 +1,7 @@
 """Windows of patients, from records of several partitions to the bytes that are published."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from random import Random
 
@@ -121,7 +121,7 @@ class Patients:
             offsets,
             [0] * len(offsets),
             [who.encode() for who, *_ in visits],
-            [record(*rest) for _, *rest in visits],
+            [record(when, where, diagnosis) for _, when, where, diagnosis in visits],
             [[] for _ in offsets],
         )
         gathered = self.gathering(self.codec.decode(batch), self.tables[partition])
@@ -156,7 +156,3 @@ def bytes_of(published: Outgoing) -> list[tuple[object, ...]]:
     return list(
         zip(published.keys, published.values, published.headers, published.timestamps, strict=True)
     )
-
-
-def changed(patients: Patients, **ticks: int) -> Patients:
-    return replace(patients, ticks=replace(patients.ticks, **ticks))
