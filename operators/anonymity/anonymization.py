@@ -87,11 +87,12 @@ class Anonymized:
 class Anonymization:
     """Remove points of trajectories until few known points neither identify nor disclose.
 
-    Claim. In every release, whatever `known_points` points (at most) of a released trajectory an
+    Claim. In every release, whatever `known_points` points (at most) of one released trajectory an
     adversary knows, at least `people` different people match, and no category of the sensitive
     value has more than `confidence` of the records that match. The attacks of section 5 are
     counted again from the release; a hit raises `AttackSucceeded`. What this is not (differential
-    privacy, above all) is in `guarantees()`.
+    privacy, above all) is in `guarantees()`. Where rows are linked, the claim is about points of
+    one record: nothing bounds what points of two records of a person say together.
 
     Parameters: `taxonomy` of sensitive values; `privacy_height`, the level (at least 2) that values
     are generalised to; `people`, K, at least 2; `known_points`, rho, at least 1; `confidence`,
