@@ -14,6 +14,7 @@ FLOORS = (
     "kinds",
     "pipeline",
     "publishing",
+    "analysis",
     "flows",
     "monitoring",
     "run",

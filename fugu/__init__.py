@@ -9,6 +9,8 @@
 In a Bytewax dataflow of your own, `fugu.sanitize` is an operator; `fugu.promise` says what a
 mechanism promises; `fugu.mechanisms` holds the classes.
 
+`fugu.read` reads a sanitized topic and estimates what it tells (extra `analysis`).
+
 What this module lists in `__all__` is stable. `fugu.operators` and `fugu.dataflows` are not: they
 are the two folders at the top of the repository. A wheel must not put packages of such general
 names beside those of a user, so it holds this third folder alone, which links to them.
@@ -20,7 +22,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fugu import mechanisms
+    from fugu import analysis, mechanisms
+    from fugu.analysis import read
     from fugu.bytewax_step import sanitize
     from fugu.dataflows.state.recovery import forget_unfinished_epochs
     from fugu.mechanisms import mechanism
@@ -36,6 +39,7 @@ _HOMES = {
     "forget_unfinished_epochs": "fugu.dataflows.state.recovery",
     "mechanism": "fugu.mechanisms",
     "promise": "fugu.promises",
+    "read": "fugu.analysis",
     "release": "fugu.streams",
     "release_arrays": "fugu.streams",
     "sanitize": "fugu.bytewax_step",
@@ -44,8 +48,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for, once."""
-    if name == "mechanisms":
-        return import_module("fugu.mechanisms")
+    if name in ("analysis", "mechanisms"):
+        return import_module(f"fugu.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'fugu' has no attribute {name!r}")
     globals()[name] = found = getattr(import_module(_HOMES[name]), name)
@@ -60,10 +64,12 @@ __all__ = [
     "Kind",
     "Release",
     "Secret",
+    "analysis",
     "forget_unfinished_epochs",
     "mechanism",
     "mechanisms",
     "promise",
+    "read",
     "release",
     "release_arrays",
     "sanitize",

@@ -80,6 +80,10 @@ class ShutOut(DeliveryFailed):
     """Report that Kafka takes no transaction any more: somebody else has the id, or it expired."""
 
 
+class CannotBeEstimated(FuguError):
+    """Report that a question has no honest answer from what was released, or promised."""
+
+
 class CannotBeAudited(FuguError):
     """Report that an audit has nothing to attack, or cannot run: that is no verdict."""
 

@@ -11,6 +11,7 @@ class BinaryTreeOperator(WEventOperator):
     """Release running totals of all ticks so far, from a tree of noisy sums."""
 
     order = 407
+    noise = "running totals"
     example = WEventOperator.example + "horizon: 96\n"
 
     kind: Literal["binary_tree"]

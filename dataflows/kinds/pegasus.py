@@ -11,6 +11,7 @@ class PegasusOperator(WEventOperator):
     """Release figures of every tick, smoothed over ticks that noisy tests find alike (PeGaSus)."""
 
     order = 409
+    noise = "filtered"
 
     kind: Literal["pegasus"]
 

@@ -25,6 +25,7 @@ from fugu.dataflows.pipeline.policy_changes import policies_relied_on
 from fugu.dataflows.pipeline.sections import Budget
 from fugu.dataflows.records.released_as import ReleasedAs
 from fugu.operators.budget import Budgeted
+from fugu.operators.independent_releases import IndependentReleases
 from fugu.operators.mechanism import ChargingMechanism, Mechanism
 
 PROMISE_FORMAT = 1
@@ -102,6 +103,8 @@ class Promise(_Part):
     """The fields of a record that values are read from, and that a release may show."""
     released_as: ReleasedAs
     """How a release shows its value."""
+    depends_on_the_past: bool
+    """Whether the law of a release depends on the releases of its stream before it."""
     noise: Noise | None
     """The law of the noise in figures that carry a standard error; null where there are none."""
     operator: dict[str, Any]
@@ -204,6 +207,7 @@ def promise_of(file: PipelineFile, mechanism: Mechanism, identity: str = "") -> 
         ),
         fields=list(pipeline.source.fields),
         released_as=operator.values(pipeline.source.fields).released_as,
+        depends_on_the_past=_depends_on_the_past(mechanism),
         noise=operator.noise,
         operator=operator.published(),
         rebuildable=operator.published_whole,
@@ -211,6 +215,11 @@ def promise_of(file: PipelineFile, mechanism: Mechanism, identity: str = "") -> 
         budget=None if budget is None else budget.model_dump(mode="json"),
         estimator=dict(operator.estimator(mechanism)),
     )
+
+
+def _depends_on_the_past(mechanism: Mechanism) -> bool:
+    inner = mechanism.mechanism if isinstance(mechanism, Budgeted) else mechanism
+    return not isinstance(inner, IndependentReleases)
 
 
 def promise_schema() -> dict[str, Any]:

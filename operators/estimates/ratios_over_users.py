@@ -66,15 +66,18 @@ class RatioSums:
         there = counts > 0
         if not there.all():
             groups, reports, counts = groups[there], reports[there], counts[there]
-        size = len(self._counts)
-        for column in range(reports.shape[1]):
-            own = reports[:, column]
-            self._reports[:, column] += np.bincount(groups, own, size)
-            self._squares[:, column] += np.bincount(groups, own * own, size)
-            self._products[:, column] += np.bincount(groups, own * counts, size)
-        self._counts += np.bincount(groups, counts, size)
-        self._counts_squared += np.bincount(groups, counts * counts, size)
-        self._users += np.bincount(groups, minlength=size)
+        if not len(groups):
+            return
+        order = np.argsort(groups, kind="stable")
+        groups, reports, counts = groups[order], reports[order], counts[order]
+        begins = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
+        own = groups[begins]
+        self._reports[own] += np.add.reduceat(reports, begins)
+        self._squares[own] += np.add.reduceat(reports**2, begins)
+        self._products[own] += np.add.reduceat(reports * counts[:, None], begins)
+        self._counts[own] += np.add.reduceat(counts, begins)
+        self._counts_squared[own] += np.add.reduceat(counts**2, begins)
+        self._users[own] += np.diff(np.append(begins, len(groups)))
 
     def ratios(self) -> Ratios:
         """Return the estimates; NaN in groups without records, and no bars for a single user."""

@@ -1,5 +1,6 @@
 """Quantiles of Student's t distribution, for error bars over few users."""
 
+from functools import lru_cache
 from math import ceil, inf
 from statistics import NormalDist
 
@@ -12,6 +13,7 @@ _NORMAL_FROM = 2_000.0
 _CELLS = 20_000
 
 
+@lru_cache(maxsize=1_000)
 def student_quantile(probability: float, degrees: float) -> float:
     """Return the quantile of t at a probability above one half; infinite below 1 degree of freedom.
 

@@ -36,6 +36,7 @@ from fugu.dataflows.commands.cli.interrupted import interruptible
 from fugu.dataflows.commands.compile import compile_code
 from fugu.dataflows.commands.evaluate import evaluate
 from fugu.dataflows.commands.explain import explain
+from fugu.dataflows.commands.export import export_topic
 from fugu.dataflows.commands.init import init
 from fugu.dataflows.commands.kinds import show_kinds
 from fugu.dataflows.commands.leakage import leakage
@@ -174,6 +175,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "compile": compile_code,
     "explain": explain,
     "peek": peek,
+    "export": export_topic,
     "migrate": migrate,
     "ledger": ledger,
     "redrive": redrive,

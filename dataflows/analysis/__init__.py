@@ -1,0 +1,1 @@
+"""Read sanitized topics as columns, and estimate what they tell, with honest error bars."""

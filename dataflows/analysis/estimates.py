@@ -1,0 +1,113 @@
+"""Hold estimates with their bars, and whatever else a person must know of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from fugu.dataflows.base.errors import CannotBeEstimated
+from fugu.dataflows.base.install import install
+from fugu.operators.estimates.model_check import ModelCheck
+
+_SHOWN = 40
+_COLUMNS_SHOWN = ("estimate", "low", "high")
+
+
+class ModelAlarm(UserWarning):
+    """Warn that what was released does not agree with the model it was released under."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Hold a table of estimates, one row each, with the lower and the upper end of its bar.
+
+    `notes` are sentences that go with the figures wherever they are shown; `check` compares what
+    was released with the model, where there is one. The table is Arrow, which polars, pandas and
+    DuckDB read as it is.
+    """
+
+    what: str
+    table: pa.Table
+    notes: tuple[str, ...]
+    check: ModelCheck | None = None
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand the table over to any library that reads Arrow."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def __str__(self) -> str:
+        shown = self.table.slice(0, _SHOWN).to_pylist()
+        names = self.table.column_names
+        rows = [names, *([_cell(row[name]) for name in names] for row in shown)]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(names))]
+        lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
+        more = [f"… {len(self.table) - _SHOWN:,} more"] * (len(self.table) > _SHOWN)
+        return "\n".join([self.what, *lines, *more, *(f"- {note}" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def to_pandas(self) -> Any:
+        """Return the table as a data frame of pandas."""
+        return self.table.to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return the table as a data frame of polars."""
+        try:
+            import polars
+        except ImportError:
+            raise CannotBeEstimated("to_polars: install polars:  pip install polars") from None
+        return polars.from_arrow(self.table)
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw estimates with their bars, and return the axes of matplotlib."""
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise CannotBeEstimated(f"plot: install matplotlib:  {install('analysis')}") from None
+        axes = pyplot.subplots()[1] if axes is None else axes
+        names = self.table.column_names
+        label = next((name for name in ("symbol", "group") if name in names), None)
+        lines: dict[object, list[dict[str, Any]]] = {}
+        for row in self.table.to_pylist():
+            lines.setdefault(None if label is None else row[label], []).append(row)
+        in_time = "start" in names
+        for place, (name, rows) in enumerate(lines.items()):
+            values = [row["estimate"] for row in rows]
+            below = [row["estimate"] - row["low"] for row in rows]
+            above = [row["high"] - row["estimate"] for row in rows]
+            at = [row["start"] for row in rows] if in_time else [place] * len(rows)
+            axes.errorbar(at, values, [below, above], fmt="o-" if in_time else "o", label=name)
+        if not in_time and label is not None:
+            axes.set_xticks(range(len(lines)), [str(name) for name in lines])
+        elif label is not None:
+            axes.legend()
+        axes.set_title(self.what)
+        return axes
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return "" if value is None else str(value)
+
+
+def about_intervals(count: int, confidence: float, simultaneous: bool) -> Sequence[str]:
+    """Say what several intervals hold together."""
+    if count < 2:
+        return ()
+    if simultaneous:
+        return (f"all {count:,} intervals hold together with {confidence:.0%} (Bonferroni)",)
+    return (
+        f"each of the {count:,} intervals holds by itself with {confidence:.0%}: about "
+        f"{count * (1.0 - confidence):.2g} of them miss. simultaneous=True widens them so that all "
+        "hold together",
+    )
+
+
+def level_of(count: int, confidence: float, simultaneous: bool) -> float:
+    """Return the confidence of each interval."""
+    if not 0.0 < confidence < 1.0:
+        raise CannotBeEstimated(f"confidence: must be between 0 and 1, not {confidence}")
+    return 1.0 - (1.0 - confidence) / max(1, count) if simultaneous else confidence

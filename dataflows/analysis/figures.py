@@ -1,0 +1,189 @@
+"""Read figures over all users: series with bars that age, and totals of windows."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fugu.dataflows.analysis.estimates import Estimates, about_intervals, level_of
+from fugu.dataflows.base.errors import CannotBeEstimated
+from fugu.dataflows.publishing.promise import Promise
+from fugu.operators.estimates.aged_figures import (
+    aged_errors,
+    drift_per_tick,
+    error_of_sum,
+    laplace_quantile,
+)
+from fugu.operators.estimates.student import student_quantile
+from fugu.operators.mechanism import Array, Floats, Integers
+
+_NORMAL = 1e9
+_FILTERED = (
+    "figures are filtered: their errors follow each other, and bars hold on average over a long "
+    "run, not at each tick"
+)
+_AGED = (
+    "a repeated figure has the bar of its measurement, widened by how far measured figures move in "
+    "a tick: that is an estimate, and knows nothing of a step since"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Hold the figures of one group in order: ticks from the first one, and ages in ticks."""
+
+    name: Any
+    starts: Integers
+    values: Floats
+    errors: Floats
+    ages: Integers
+    drift: float
+
+
+def groups_of(records: pa.Table, by: str, at: str) -> Iterator[Group]:
+    """Yield the figures of each group; what came before any measurement is left out."""
+    names = records[by].combine_chunks() if by in records.column_names else None
+    codes = np.zeros(len(records), dtype=np.int64)
+    distinct: Sequence[Any] = [None]
+    if names is not None:
+        encoded = names.dictionary_encode()
+        codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        distinct = encoded.dictionary.to_pylist()
+    starts = _integers(records[at])
+    values, errors = (records[name].to_numpy() for name in ("value", "standard_error"))
+    fresh = np.asarray(pc.equal(records["kind"], "fresh").to_numpy())
+    width = _width(starts)
+    for number, name in enumerate(distinct):
+        own = np.flatnonzero((codes == number) & ~np.isnan(values) & ~np.isnan(errors))
+        own = own[np.argsort(starts[own], kind="stable")]
+        if not len(own):
+            continue
+        ticks = (starts[own] - starts[own[0]]) // width
+        measured = np.flatnonzero(fresh[own])
+        last = np.maximum.accumulate(np.where(fresh[own], ticks, -1))
+        ages = np.where(last < 0, 0, ticks - last)
+        points = own[measured]
+        drift = drift_per_tick(values[points], errors[points], ticks[measured])
+        yield Group(name, starts[own], values[own], errors[own], ages, drift)
+
+
+def series(
+    records: pa.Table, promise: Promise, since: int | None, confidence: float, simultaneous: bool
+) -> Estimates:
+    """Return the figures of every tick and group with their bars."""
+    _require_figures(records, promise, "series")
+    parts = list(groups_of(records, "group", "start"))
+    count = sum(len(part.starts) for part in parts)
+    factor = _factor(promise, level_of(count, confidence, simultaneous), 1.0)
+    filtered = promise.noise in ("filtered", "running totals")
+    columns: dict[str, list[Any]] = {"start": [], "group": [], "age": []}
+    columns |= {"estimate": [], "low": [], "high": [], "standard_error": []}
+    for part in parts:
+        errors = part.errors if filtered else aged_errors(part.errors, part.ages, part.drift)
+        columns["start"].append(part.starts)
+        columns["group"].append(np.full(len(part.starts), part.name, dtype=object))
+        columns["age"].append(part.ages)
+        columns["estimate"].append(part.values)
+        columns["low"].append(part.values - factor * errors)
+        columns["high"].append(part.values + factor * errors)
+        columns["standard_error"].append(errors)
+    notes = [_FILTERED if filtered else _AGED, *about_intervals(count, confidence, simultaneous)]
+    table = _table(columns, since)
+    return Estimates(f"figures of {promise.pipeline} ({promise.law.kind})", table, tuple(notes))
+
+
+def totals(
+    records: pa.Table,
+    promise: Promise,
+    since: int | None,
+    window: int,
+    confidence: float,
+    simultaneous: bool,
+) -> Estimates:
+    """Return the sums of figures of `window` ticks in a row."""
+    _require_figures(records, promise, "totals")
+    if window < 1:
+        raise CannotBeEstimated(f"window: must be at least 1 tick, not {window}")
+    if promise.noise == "running totals":
+        raise CannotBeEstimated(
+            f"totals: {promise.law.kind} releases running totals already: subtract the one at the "
+            "beginning of a window from the one at its end; their errors are in series()"
+        )
+    filtered = promise.noise == "filtered"
+    rows: list[tuple[int, Any, float, float, float]] = []
+    for part in groups_of(records, "group", "start"):
+        number = (part.starts // _width(part.starts)) // window
+        begins = np.flatnonzero(np.concatenate([[True], number[1:] != number[:-1]]))
+        for begin, end in zip(begins, np.append(begins[1:], len(number)), strict=True):
+            if end - begin < window:
+                continue
+            own = slice(begin, end)
+            if filtered:
+                error, alike = float(part.errors[own].sum()), _NORMAL
+            else:
+                error, alike = error_of_sum(part.errors[own], part.ages[own], part.drift)
+            total = float(part.values[own].sum())
+            rows.append((int(part.starts[begin]), part.name, total, error, alike))
+    level = level_of(len(rows), confidence, simultaneous)
+    margins = np.array([_factor(promise, level, alike) * error for *_, error, alike in rows])
+    estimates = np.array([total for _, _, total, _, _ in rows])
+    columns: dict[str, list[Any]] = {
+        "start": [np.array([start for start, *_ in rows], dtype=np.int64)],
+        "group": [np.array([name for _, name, *_ in rows], dtype=object)],
+        "estimate": [estimates],
+        "low": [estimates - margins],
+        "high": [estimates + margins],
+        "standard_error": [np.array([error for *_, error, _ in rows])],
+    }
+    at_most = "bars are for errors that all go the same way, which is the most they can be"
+    notes = [at_most if filtered else _AGED, "windows that lack a tick are left out"]
+    notes += about_intervals(len(rows), confidence, simultaneous)
+    what = f"totals of {window} ticks, {promise.pipeline} ({promise.law.kind})"
+    return Estimates(what, _table(columns, since), tuple(notes))
+
+
+def _factor(promise: Promise, confidence: float, alike: float) -> float:
+    if promise.noise == "laplace":
+        return laplace_quantile(confidence, alike)
+    return student_quantile(0.5 + confidence / 2.0, _NORMAL)
+
+
+def _require_figures(records: pa.Table, promise: Promise, question: str) -> None:
+    if promise.released_as == "figures":
+        return
+    if promise.released_as == "payload":
+        raise CannotBeEstimated(
+            f"{question}: {promise.law.kind} hides when a value came, so no figure belongs to a "
+            "tick. means() tells what values are like; docs/analysts.md says what running counts "
+            "and averages over many ticks tell"
+        )
+    raise CannotBeEstimated(
+        f"{question}: {promise.law.kind} releases something for each user; ask for shares() or "
+        "means(), with by= for a series of them"
+    )
+
+
+def _integers(column: pa.ChunkedArray) -> Integers:
+    return np.asarray(column.cast(pa.int64()).to_numpy())
+
+
+def _width(starts: Integers) -> int:
+    """Return the length of a tick: the smallest step between two."""
+    steps = np.diff(np.unique(starts))
+    return int(steps.min()) if len(steps) else 1
+
+
+def _table(columns: dict[str, list[Array]], since: int | None) -> pa.Table:
+    whole: dict[str, Any] = {
+        name: np.concatenate(parts) if parts else [] for name, parts in columns.items()
+    }
+    starts = np.asarray(whole["start"], dtype=np.int64)
+    table: dict[str, Any] = {name: pa.array(column) for name, column in whole.items()}
+    table["start"] = pa.array(starts.astype("datetime64[ms]"), pa.timestamp("ms", tz="UTC"))
+    if all(name is None for name in whole["group"]):
+        del table["group"]
+    made = pa.table(table)
+    return made if since is None else made.filter(pa.array(starts >= since))

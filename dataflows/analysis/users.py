@@ -1,0 +1,254 @@
+"""Estimate shares and means over users, in windows of time."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fugu.dataflows.analysis.decoding import alphabet_of, releases_of
+from fugu.dataflows.analysis.estimates import Estimates, ModelAlarm, about_intervals, level_of
+from fugu.dataflows.base.errors import CannotBeEstimated
+from fugu.dataflows.publishing.promise import Promise
+from fugu.operators.estimates.model_check import ModelCheck, SurpriseSums
+from fugu.operators.estimates.ratios_over_users import Ratios, RatioSums
+from fugu.operators.estimates.share_estimators import PredictingReader, unbiased_reader
+from fugu.operators.estimates.stream_reports import Told, told_by_streams
+from fugu.operators.mechanism import Array, Floats, Integers, Mechanism, TimedMechanism
+
+_NO_KEY = (
+    "releases have no key, so every record counts as a user of its own: bars are too short where "
+    "users have several records"
+)
+_UNCHECKED = (
+    "shares of {kind} lean on the model, and nothing here checks it: where it is wrong they are "
+    "biased by an amount that bars do not show"
+)
+
+
+class Windows:
+    """Number the window of time of each record; -1 for those that are not estimated."""
+
+    def __init__(self, records: pa.Table, width: int | None, since: int | None) -> None:
+        times = milliseconds(records["time"])
+        kept = np.ones(len(times), dtype=bool) if since is None else times >= since
+        self.width = width
+        number = np.zeros(len(times), dtype=np.int64) if width is None else times // width
+        self.starts, places = np.unique(number[kept], return_inverse=True)
+        self.of = np.full(len(times), -1, dtype=np.int64)
+        self.of[kept] = places
+
+    @property
+    def count(self) -> int:
+        """Return how many windows there are."""
+        return len(self.starts)
+
+    def columns(self, repeated: int) -> dict[str, pa.Array]:
+        """Return the start of the window of each row, of which a window has so many."""
+        if self.width is None:
+            return {}
+        starts = np.repeat(self.starts * self.width, repeated).astype("datetime64[ms]")
+        return {"start": pa.array(starts, pa.timestamp("ms", tz="UTC"))}
+
+
+def milliseconds(times: pa.ChunkedArray) -> Integers:
+    """Return times as milliseconds since 1970."""
+    return np.asarray(times.cast(pa.int64()).to_numpy())
+
+
+def numbered_users(records: pa.Table) -> tuple[Integers, Sequence[str]]:
+    """Return the number of each record's user, and what is to be said of it."""
+    users = records["user"]
+    if users.null_count:
+        return np.arange(len(users), dtype=np.int64), (_NO_KEY,)
+    codes = users.combine_chunks().dictionary_encode().indices
+    return codes.to_numpy().astype(np.int64), ()
+
+
+def estimated_shares(
+    records: pa.Table,
+    promise: Promise,
+    mechanism: Mechanism,
+    windows: Windows,
+    confidence: float,
+    simultaneous: bool,
+) -> Estimates:
+    """Estimate the share of every symbol; the law of the releases chooses the correction."""
+    alphabet, reader = alphabet_of(promise), unbiased_reader(mechanism)
+    if alphabet is None or reader is None:
+        raise CannotBeEstimated(
+            f"shares: {promise.law.kind} releases no symbols of users; ask for means(), series() "
+            "or totals()"
+        )
+    users, notes = numbered_users(records)
+    if reader.start(1) and notes:
+        raise CannotBeEstimated(
+            f"shares: the law of {promise.law.kind} depends on all releases of a user, and these "
+            "have no key (sink.key: none), so nobody can tell which belong together"
+        )
+    releases = releases_of(records, promise)
+    ticks = _ticks(records, mechanism)
+    sums = RatioSums(max(1, windows.count), len(alphabet))
+    surprises = SurpriseSums(len(alphabet)) if isinstance(reader, PredictingReader) else None
+    silent = 0
+    for told in told_by_streams(reader, users, releases, ticks):
+        silent += int((told.records == 0).sum())
+        _add(sums, told, users, windows)
+        if surprises is not None and releases.values.ndim == 1:
+            outcomes = releases.values[told.places]
+            its = users[told.places]
+            surprises.add(its, outcomes, told.surprises, told.variances)
+    check = None if surprises is None else surprises.check()
+    notes = [
+        *notes,
+        *_about_silence(silent, len(records)),
+        *_about_check(check, alphabet, promise, mechanism),
+    ]
+    labels = {"symbol": pa.array(alphabet * max(1, windows.count))}
+    return _table(
+        f"shares of {promise.fields[0]}, {promise.pipeline} ({promise.law.kind})",
+        sums.ratios(),
+        windows,
+        labels,
+        (confidence, simultaneous),
+        notes,
+        check,
+    )
+
+
+def estimated_means(
+    records: pa.Table, promise: Promise, windows: Windows, confidence: float, simultaneous: bool
+) -> Estimates:
+    """Estimate the mean of what fresh releases show."""
+    users, notes = numbered_users(records)
+    fresh = np.asarray(pc.equal(records["kind"], "fresh").to_numpy())
+    if "phase" in records.column_names:
+        fresh &= np.asarray(pc.equal(records["phase"], "steady").to_numpy())
+    values = pc.cast(records["value"], pa.float64()).to_numpy()
+    fresh &= ~np.isnan(values)
+    places = np.flatnonzero(fresh)
+    nothing = np.zeros((0, 0))
+    one = np.ones(len(places), dtype=np.int64)
+    told = Told(places, values[places][:, None], one, nothing, nothing)
+    sums = RatioSums(max(1, windows.count), 1)
+    _add(sums, told, users, windows)
+    left_out = len(values) - len(places)
+    if left_out:
+        notes = [*notes, f"{left_out:,} records that say nothing new are left out"]
+    return _table(
+        f"mean of {promise.fields[0]}, {promise.pipeline} ({promise.law.kind})",
+        sums.ratios(),
+        windows,
+        {},
+        (confidence, simultaneous),
+        [*notes, *_about_means(promise)],
+        None,
+    )
+
+
+def _add(sums: RatioSums, told: Told, users: Integers, windows: Windows) -> None:
+    """Add what releases tell, as one row for each user and window."""
+    window = windows.of[told.places]
+    kept = (window >= 0) & (told.records > 0)
+    cells = users[told.places][kept] * max(1, windows.count) + window[kept]
+    order = np.argsort(cells, kind="stable")
+    cells = cells[order]
+    if not len(cells):
+        return
+    begins = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
+    reports = np.add.reduceat(told.reports[kept][order], begins)
+    counts = np.add.reduceat(told.records[kept][order], begins).astype(np.float64)
+    sums.add(cells[begins] % max(1, windows.count), reports, counts)
+
+
+def _ticks(records: pa.Table, mechanism: Mechanism) -> Integers | None:
+    inner = getattr(mechanism, "mechanism", mechanism)
+    if not isinstance(inner, TimedMechanism) or inner.tick_milliseconds is None:
+        return None
+    return np.asarray(milliseconds(records["time"]) // inner.tick_milliseconds)
+
+
+def _table(
+    what: str,
+    ratios: Ratios,
+    windows: Windows,
+    labels: dict[str, pa.Array],
+    level: tuple[float, bool],
+    notes: Sequence[str],
+    check: ModelCheck | None,
+) -> Estimates:
+    confidence, simultaneous = level
+    count, columns = ratios.estimates.size, ratios.estimates.shape[1]
+    intervals = ratios.intervals(level_of(count, confidence, simultaneous))
+    flat: dict[str, Any] = {
+        "estimate": ratios.estimates,
+        "low": intervals[..., 0],
+        "high": intervals[..., 1],
+        "standard_error": ratios.standard_errors,
+    }
+    table = {**windows.columns(columns), **labels}
+    table |= {name: pa.array(column.ravel()) for name, column in flat.items()}
+    table["users"] = pa.array(np.repeat(ratios.users, columns))
+    table["records"] = pa.array(np.repeat(ratios.records.astype(np.int64), columns))
+    if labels:
+        table["effective"] = pa.array(_rounded(ratios.effective_samples().ravel()))
+    notes = [*notes, *about_intervals(count, confidence, simultaneous)]
+    return Estimates(what, pa.table(table), tuple(notes), check)
+
+
+def _rounded(samples: Floats) -> Array:
+    return np.round(samples)
+
+
+def _about_silence(silent: int, records: int) -> Sequence[str]:
+    if not silent:
+        return ()
+    return (
+        f"{silent:,} of {records:,} records say nothing new, because streams could not pay for "
+        "more: the shares are those of the other records, which are no fair sample where what a "
+        "release costs depends on the model",
+    )
+
+
+def _about_means(promise: Promise) -> Sequence[str]:
+    if promise.released_as == "payload":
+        return ("values are true ones; when they came is what is hidden",)
+    return (
+        "numbers were clamped to the declared range before noise was added: what lay outside "
+        "biases the mean, and nothing shows it",
+    )
+
+
+def _about_check(
+    check: ModelCheck | None,
+    alphabet: Sequence[str | int],
+    promise: Promise,
+    mechanism: Mechanism,
+) -> Sequence[str]:
+    if check is None:
+        inner = getattr(mechanism, "mechanism", mechanism)
+        return (_UNCHECKED.format(kind=promise.law.kind),) if hasattr(inner, "model") else ()
+    if not check.alarm:
+        return (
+            f"model check: no alarm over {check.releases:,} releases (level {check.level:.0%}); it "
+            "does not see what noise hides",
+        )
+    worst = check.deviations[0]
+    after = "" if worst.after is None else f" after {_outcome(worst.after, alphabet)}"
+    text = (
+        f"MODEL ALARM: releases do not agree with the model of {promise.pipeline}. "
+        f"{_outcome(worst.outcome, alphabet)}{after} was released {worst.released:,.0f} times, and "
+        f"the model expects {worst.expected:,.0f} (z = {worst.z:+.1f}, p = {worst.p:.1g}). Shares "
+        "are biased by an amount that bars do not show, and more data does not remove: have a "
+        "model learned from such users, or use a kind without a model"
+    )
+    warnings.warn(text, ModelAlarm, stacklevel=5)
+    return (text,)
+
+
+def _outcome(number: int, alphabet: Sequence[str | int]) -> str:
+    if number < len(alphabet):
+        return str(alphabet[number])
+    return "the beginning of a stream"

@@ -1,0 +1,67 @@
+"""Bars of figures that were measured some ticks ago, and of their sums.
+
+A repeated figure errs by the noise of its measurement and by how far the truth has moved since. How
+far it moves in a tick is estimated from the figures that were measured, less their noise: as the
+variance of a random walk. The truth of a day that rises and falls steeply moves farther than that.
+
+>>> values, errors = np.array([0.0, 5.0, 1.0, 6.0]), np.ones(4)
+>>> drift = drift_per_tick(values, errors, np.array([0, 1, 2, 3]))
+>>> drift, aged_errors(errors, np.array([0, 1, 2, 3]), drift).round(2).tolist()
+(20.0, [1.0, 4.58, 6.4, 7.81])
+"""
+
+from math import log, sqrt
+from statistics import NormalDist
+
+import numpy as np
+
+from fugu.operators.mechanism import Floats, Integers
+
+
+def drift_per_tick(values: Floats, errors: Floats, ticks: Integers) -> float:
+    """Return by how much the variance of the truth grows in a tick, from measured figures and the
+    standard errors of their noise, in order; 0 where noise explains all that moved."""
+    if len(values) < 2:
+        return 0.0
+    noise = errors[1:] ** 2 + errors[:-1] ** 2
+    moved = np.sum(np.diff(values) ** 2 - noise)
+    return float(max(0.0, moved / np.sum(np.diff(ticks))))
+
+
+def aged_errors(errors: Floats, ages: Integers, drift: float) -> Floats:
+    """Return the standard errors of figures that were measured so many ticks ago."""
+    return np.asarray(np.sqrt(errors**2 + drift * ages))
+
+
+def error_of_sum(errors: Floats, ages: Integers, drift: float) -> tuple[float, float]:
+    """Return the standard error of the sum of figures of ticks in a row, and the number of equal
+    measurements that it is like.
+
+    What one measurement repeats has one noise: it counts as often as it is repeated.
+    """
+    begins = np.flatnonzero((ages == 0) | (np.arange(len(ages)) == 0))
+    ends = np.append(begins[1:], len(ages))
+    noise = moved = fourth = 0.0
+    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+        length, first = end - begin, float(ages[begin])
+        own = (length * float(errors[begin])) ** 2
+        noise, fourth = noise + own, fourth + own**2
+        later = np.arange(length - 1, 0, -1, dtype=np.float64)
+        moved += drift * (length**2 * first + float((later**2).sum()))
+    alike = noise**2 / fourth if fourth > 0.0 else 1.0
+    return sqrt(noise + moved), alike
+
+
+def laplace_quantile(confidence: float, measurements: float = 1.0) -> float:
+    """Return how many standard errors around a sum of so many Laplace errors hold this share.
+
+    Exact for one; for several by the expansion of Cornish and Fisher with their kurtosis.
+
+    >>> [round(laplace_quantile(0.95, n), 3) for n in (1, 2, 1e9)]
+    [2.118, 2.063, 1.96]
+    """
+    if measurements <= 1.0:
+        return -log(1.0 - confidence) / sqrt(2.0)
+    z = NormalDist().inv_cdf(0.5 + confidence / 2.0)
+    excess = 3.0 / measurements
+    return z + excess * (z**3 - 3.0 * z) / 24.0

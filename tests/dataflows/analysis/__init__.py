@@ -1,0 +1,1 @@
+"""Reading sanitized topics: columns, estimates, refusals, exports."""

@@ -1,0 +1,175 @@
+"""How often 95 % bars of `fugu.read` hold the truth, over many seeded runs of each kind.
+
+All runs are made at once: users are independent, so those of a run are a slice of all users. What
+is read are the bytes that the pipeline would publish, and the promise beside them.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import fugu
+from fugu.dataflows.files.model_file import read_model_file
+from fugu.dataflows.kinds import KINDS
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.markov_model import MarkovModel
+from tests.dataflows.analysis.sanitized import BEGIN, MINUTE, sanitized, sanitized_figures
+from tests.dataflows.kinds.example_files import ROOT, example_of
+
+SYMBOLS, EACH, TICKS = 4, 6, 48
+HELD = (0.93, 0.97)
+"""What 95 % bars may hold, of all questions of all runs."""
+SHARES = (
+    "grr",
+    "oue",
+    "lrm",
+    "crr",
+    "adaptive_crr",
+    "batched_crr",
+    "cold_start_crr",
+    "pba_ldp",
+    "budget_distribution_ldp",
+    "budget_absorption_ldp",
+    "uniform_ldp",
+    "sample_ldp",
+)
+MEANS = ("laplace", "staircase")
+SERIES = ("uniform", "sample", "budget_distribution", "budget_absorption", "pba", "quantified")
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What bars of a kind held: a truth for each question of each run."""
+
+    kind: str
+    question: str
+    held: Floats
+    """The share of the intervals of each run that hold the truth."""
+    width: float
+    """The median length of an interval."""
+    alarms: float
+    """The share of runs in which the model check gave an alarm, where there is one."""
+
+    @property
+    def row(self) -> str:
+        """A line of the table."""
+        alarms = "" if np.isnan(self.alarms) else f"{self.alarms:.3f}"
+        return (
+            f"{self.kind:<24} {self.question:<18} {len(self.held):>5} "
+            f"{self.held.mean():.3f} {self.width:>10.4g}  {alarms}".rstrip()
+        )
+
+
+def of_shares(kind: str, runs: int, users: int = 100) -> Coverage:
+    """Users of the model where there is one; elsewhere each has habits of its own."""
+    truth, shares = _users(kind, runs * users, seed=sum(kind.encode()))
+    tables = _read(kind, truth)
+    held, widths, alarms = [], [], []
+    for run in _runs(tables, runs, users):
+        estimates = run.shares()
+        low, high = (estimates.table[name].to_numpy() for name in ("low", "high"))
+        held.append(np.mean((low <= shares) & (shares <= high)))
+        widths.append(np.median(high - low))
+        alarms.append(np.nan if estimates.check is None else float(estimates.check.alarm))
+    return Coverage(
+        kind, "shares", np.array(held), float(np.median(widths)), float(np.mean(alarms))
+    )
+
+
+def of_means(kind: str, runs: int, users: int = 100) -> Coverage:
+    """Users have numbers around one of their own, within the range."""
+    rng = np.random.default_rng(sum(kind.encode()))
+    level = rng.uniform(100, 400, (runs * users, 1))
+    truth = np.rint(level + rng.uniform(-50, 50, (runs * users, EACH))).astype(np.int64)
+    held, widths = [], []
+    for run in _runs(_read(kind, truth), runs, users):
+        table = run.means().table
+        low, high = table["low"][0].as_py(), table["high"][0].as_py()
+        held.append(float(low <= 250.0 / 2.0 <= high))
+        widths.append(high - low)
+    return Coverage(kind, "means", np.array(held), float(np.median(widths)), np.nan)
+
+
+def of_figures(kind: str, runs: int) -> tuple[Coverage, Coverage]:
+    """Figures of two groups that walk at random; their series, and totals of four ticks."""
+    answers: dict[str, tuple[list[float], list[float]]] = {
+        "series": ([], []),
+        "totals of 4": ([], []),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        file = example_of(kind, Path(folder))
+        for seed in range(runs):
+            rng = np.random.default_rng(seed)
+            truth = 1_000 + np.cumsum(rng.integers(-4, 5, (2, TICKS)), axis=1)
+            records, promise = sanitized_figures(file, truth, seed=seed)
+            topic = fugu.read(records, promise=promise)
+            for name, estimates in (("series", topic.series()), ("totals of 4", topic.totals(4))):
+                table = estimates.table
+                true = _figures(table, truth, 1 if name == "series" else 4)
+                low, high = table["low"].to_numpy(), table["high"].to_numpy()
+                held, widths = answers[name]
+                held.append(float(np.mean((low <= true) & (true <= high))))
+                widths.append(float(np.median(high - low)))
+    first, second = (
+        Coverage(kind, name, np.array(held), float(np.median(widths)), np.nan)
+        for name, (held, widths) in answers.items()
+    )
+    return first, second
+
+
+def _figures(table: pa.Table, truth: Integers, window: int) -> Floats:
+    names = ["north", "south"]
+    starts = table["start"].cast(pa.int64()).to_numpy()
+    ticks = (starts - BEGIN) // (15 * MINUTE)
+    groups = np.array([names.index(name) for name in table["group"].to_pylist()])
+    sums = np.array([truth[g, t : t + window].sum() for g, t in zip(groups, ticks, strict=True)])
+    return sums.astype(np.float64)
+
+
+def _users(kind: str, users: int, seed: int) -> tuple[Integers, Floats]:
+    """Return truth `(users, EACH)`, and the shares among all such users."""
+    rng = np.random.default_rng(seed)
+    if hasattr(KINDS[kind], "chain"):
+        model = read_model_file(ROOT / "deploy/examples/heart-zones.model.json").model()
+        assert isinstance(model, MarkovModel)
+        return _walks(model, users, rng)
+    habits = rng.dirichlet([2.0, 1.5, 1.0, 0.5], users)
+    if kind.endswith("_ldp"):  # a report stands for the records that repeat it
+        first = (habits.cumsum(axis=1) < rng.random((users, 1))).sum(axis=1)
+        truth = np.repeat(np.minimum(first, SYMBOLS - 1)[:, None], EACH, axis=1)
+    else:
+        chances = rng.random((users, EACH))
+        truth = (habits.cumsum(axis=1)[:, None, :] < chances[:, :, None]).sum(axis=2)
+    return np.minimum(truth, SYMBOLS - 1), np.array([2.0, 1.5, 1.0, 0.5]) / 5.0
+
+
+def _walks(model: MarkovModel, users: int, rng: Any) -> tuple[Integers, Floats]:
+    truth = np.zeros((users, EACH), dtype=np.int64)
+    chance, shares = model.prior, np.zeros(SYMBOLS)
+    rows = np.asarray(model.transition)
+    for step in range(EACH):
+        law = np.tile(chance, (users, 1)) if step == 0 else rows[truth[:, step - 1]]
+        drawn = (law.cumsum(axis=1) < rng.random((users, 1))).sum(axis=1)
+        truth[:, step] = np.minimum(drawn, SYMBOLS - 1)
+        shares += chance / EACH
+        chance = chance @ rows
+    return truth, shares
+
+
+def _read(kind: str, truth: Integers) -> "fugu.analysis.Topic":
+    with tempfile.TemporaryDirectory() as folder:
+        records, promise = sanitized(example_of(kind, Path(folder)), truth)
+    return fugu.read(records, promise=promise)
+
+
+def _runs(topic: "fugu.analysis.Topic", runs: int, users: int) -> Iterator["fugu.analysis.Topic"]:
+    numbers = pc.cast(pc.utf8_slice_codeunits(topic.records["user"], 5), pa.int64()).to_numpy()
+    for run in range(runs):
+        own = topic.records.filter(pa.array(numbers // users == run))
+        yield fugu.analysis.Topic(own, topic.promises)

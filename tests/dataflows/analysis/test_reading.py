@@ -1,0 +1,152 @@
+"""A topic becomes columns: values, kinds, no release twice, and a promise for each record."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pytest
+
+import fugu
+from fugu.analysis import CannotBeEstimated, ModelAlarm
+from fugu.dataflows.analysis.collected import COLLECTED, collected_records
+from fugu.dataflows.analysis.reading import decoded_records
+from tests.dataflows.analysis.sanitized import (
+    BEGIN,
+    MINUTE,
+    Record,
+    sanitized,
+    sanitized_figures,
+    walks,
+)
+from tests.dataflows.kinds.example_files import ROOT, example_of
+
+SYMBOLS = ["rest", "light", "moderate", "vigorous"]
+KINDS = ["grr", "oue", "lrm", "crr", "adaptive_crr", "cold_start_crr", "pba_ldp", "batched_crr"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore::fugu.analysis.ModelAlarm")
+def test_shares_of_every_kind_of_symbols_are_estimated_from_the_topic_alone(
+    kind: str, tmp_path: Path
+) -> None:
+    records, promise = sanitized(example_of(kind, tmp_path), walks(4, 120, 6, seed=1, stay=0.8))
+    topic = fugu.read(records, promise=orjson.loads(promise.value()))
+    shares = topic.shares()
+    assert shares.table["symbol"].to_pylist() == SYMBOLS
+    assert set(shares.table["users"].to_pylist()) == {120}
+    estimates, low, high = (shares.table[name].to_numpy() for name in ("estimate", "low", "high"))
+    assert abs(estimates.sum() - 1.0) < 3.0 * np.sqrt(4) * (high - low).max()
+    assert (low < estimates).all()
+    assert (estimates < high).all()
+
+
+def test_a_release_that_is_there_twice_counts_once(tmp_path: Path) -> None:
+    records, promise = sanitized(example_of("grr", tmp_path), walks(4, 20, 3, seed=1))
+    once, twice = (fugu.read(many, promise=promise) for many in (records, records + records[5:9]))
+    assert once.records.equals(twice.records)
+    assert len(once.records) == 60
+
+
+def test_means_are_those_of_what_was_released(tmp_path: Path) -> None:
+    records, promise = sanitized(example_of("laplace", tmp_path), np.full((50, 4), 100))
+    topic = fugu.read(records, promise=promise)
+    values = [orjson.loads(record.value)["zone"] for record in records]
+    assert topic.means().table["estimate"][0].as_py() == pytest.approx(np.mean(values))
+    with pytest.raises(CannotBeEstimated, match="releases no symbols"):
+        topic.shares()
+
+
+def test_every_hour_has_an_estimate_of_its_own(tmp_path: Path) -> None:
+    records, promise = sanitized(example_of("grr", tmp_path), walks(4, 30, 4, seed=1))
+    table = fugu.read(records, promise=promise).shares(by="2m").table
+    assert len(set(table["start"].to_pylist())) in (2, 3)
+    assert len(table) % 4 == 0
+
+
+def test_what_is_older_is_read_and_not_estimated(tmp_path: Path) -> None:
+    records, promise = sanitized(example_of("grr", tmp_path), walks(4, 30, 4, seed=1))
+    date = str(np.datetime64(BEGIN + 3 * MINUTE, "ms"))
+    topic = fugu.read(records, promise=promise, since=date)
+    assert set(topic.shares().table["records"].to_pylist()) == {30}
+    assert len(topic.records) == 120
+
+
+def test_a_record_of_another_promise_is_refused(tmp_path: Path) -> None:
+    records, promise = sanitized(example_of("grr", tmp_path), walks(4, 5, 2, seed=1))
+    other = replace(records[3], headers=[records[3].headers[0], ("fugu-guarantee", b"0" * 16)])
+    with pytest.raises(CannotBeEstimated, match="partition 0 at offset 3"):
+        fugu.read([*records[:3], other], promise=promise)
+
+
+def test_records_of_two_laws_are_estimated_apart(tmp_path: Path) -> None:
+    records, promise = sanitized(example_of("grr", tmp_path), walks(4, 20, 4, seed=1))
+    later = promise.model_copy(update={"begins": {"0": 40}, "pipeline": "again"})
+    collected = pa.Table.from_batches(collected_records(records), COLLECTED)
+    table = decoded_records(collected, [promise, later])
+    topic = fugu.analysis.Topic(table, [promise, later])
+    with pytest.raises(CannotBeEstimated, match="2 laws"):
+        topic.shares()
+    assert set(topic.under(later).shares().table["records"].to_pylist()) == {40}
+
+
+def test_records_without_a_promise_say_how_one_is_given() -> None:
+    with pytest.raises(CannotBeEstimated, match="fugu explain PIPELINE --json"):
+        fugu.read([Record(b"a", b"{}", 0, 0, 0)])
+
+
+def test_records_that_hold_something_else_are_refused(tmp_path: Path) -> None:
+    records, promise = sanitized(example_of("grr", tmp_path), walks(4, 5, 2, seed=1))
+    for value in (b'{"zone": "unheard of"}', b'{"zone": 7}', b"nothing"):
+        with pytest.raises(CannotBeEstimated, match="promise"):
+            fugu.read([replace(records[0], value=value)], promise=promise).shares()
+
+
+def test_streams_without_a_key_cannot_be_followed_and_bars_say_so(tmp_path: Path) -> None:
+    truth = walks(4, 30, 4, seed=1)
+    records, promise = sanitized(example_of("grr", tmp_path), truth, keyed=False)
+    assert "no key" in str(fugu.read(records, promise=promise).shares())
+    records, promise = sanitized(example_of("crr", tmp_path), truth, keyed=False)
+    with pytest.raises(CannotBeEstimated, match="nobody can tell which belong together"):
+        fugu.read(records, promise=promise).shares()
+
+
+def test_the_trap_of_a_wrong_model_raises_the_alarm(tmp_path: Path) -> None:
+    """Uniform truth under a model that stays: posteriors and differences agree, and are wrong."""
+    records, promise = sanitized(example_of("crr", tmp_path), walks(4, 200, 20, seed=1))
+    topic = fugu.read(records, promise=promise)
+    with pytest.warns(ModelAlarm, match="do not agree with the model"):
+        shares = topic.shares()
+    assert shares.check is not None
+    assert shares.check.alarm
+    assert "MODEL ALARM" in str(shares)
+    assert shares.table["estimate"][3].as_py() < 0.15
+
+
+def test_figures_have_bars_that_age_and_no_shares(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    truth = np.cumsum(rng.integers(-3, 4, (2, 60)), axis=1) + 500
+    records, promise = sanitized_figures(example_of("sample", tmp_path), truth)
+    topic = fugu.read(records, promise=promise)
+    series = topic.series().table
+    widths = series["high"].to_numpy() - series["low"].to_numpy()
+    ages = series["age"].to_numpy()
+    assert set(ages.tolist()) == {0, 1, 2, 3}
+    assert widths[ages == 3].mean() > widths[ages == 0].mean()
+    totals = topic.totals(window=4).table
+    assert len(totals) in (2 * 14, 2 * 15)
+    with pytest.raises(CannotBeEstimated, match="series"):
+        topic.shares()
+
+
+def test_it_needs_neither_bytewax_nor_a_kafka_client() -> None:
+    program = (
+        "import sys\n"
+        "for name in ('bytewax', 'kafka', 'confluent_kafka', 'numba'): sys.modules[name] = None\n"
+        "import fugu\n"
+        "assert fugu.read and fugu.analysis.Topic\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)

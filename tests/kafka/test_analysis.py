@@ -1,0 +1,169 @@
+"""A reader with the sanitized topic alone: the promise beside it, estimates, and files by day."""
+
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+from kafka import KafkaConsumer
+
+import fugu
+from fugu.analysis import CannotBeEstimated
+from fugu.dataflows.publishing.promises_topic import promises_topic
+from tests.kafka.clients import BOTH
+from tests.kafka.pipelines import ALPHABET, Document, pipeline_document, running, write_pipeline
+from tests.kafka.pipelines import fugu as command
+from tests.kafka.records import NOW, Placed, Record, end_offsets, produce, read_topic
+from tests.kafka.topics import TopicFactory
+
+pytestmark = [pytest.mark.kafka, pytest.mark.filterwarnings("ignore::fugu.analysis.ModelAlarm")]
+USERS, EACH, DAY = 60, 8, 86_400_000
+_KILLED = """
+import os, signal
+from pathlib import Path
+from fugu.dataflows.analysis import exporting
+from fugu.dataflows.commands.cli.fugu import main
+
+replace, moved = Path.replace, []
+
+def replace_and_die(self, target):
+    moved.append(replace(self, target))
+    if len(moved) == HOW_MANY:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+exporting._AT_ONCE, Path.replace = 70, replace_and_die
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def pipeline(
+    bootstrap: str, topics: TopicFactory, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A pipeline that has released two days of two partitions, and stopped."""
+    source = topics("private", partitions=2)
+    rng = np.random.default_rng(1)
+    records = [
+        Placed(
+            user % 2,
+            Record(
+                b"user-%d" % user,
+                orjson.dumps({"zone": ALPHABET[rng.integers(4)]}),
+                timestamp=NOW - (EACH - number) * DAY // 4,
+            ),
+        )
+        for number in range(EACH)
+        for user in range(USERS)
+    ]
+    produce(bootstrap, source, records)
+    document = pipeline_document(bootstrap, source, f"{source}.sanitized")
+    path = write_pipeline(tmp_path_factory.mktemp("pipeline"), document)
+    _run(bootstrap, path, document, USERS * EACH)
+    return path
+
+
+def _run(bootstrap: str, path: Path, document: Document, until: int) -> None:
+    sink = document["sink"]["topic"]
+    with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer, running(path) as process:
+        process.wait_until_started()
+        process.wait_until(lambda: sink in consumer.topics())
+        process.wait_until(lambda: sum(end_offsets(consumer, sink)) == until)
+        assert process.stop() == 0, process.stderr
+
+
+def sink_of(path: Path) -> str:
+    return next(
+        line.split("topic:")[1].strip()
+        for line in path.read_text().split("sink:")[1].splitlines()
+        if "topic:" in line
+    )
+
+
+@pytest.mark.parametrize("library", BOTH)
+def test_the_topic_alone_is_read_with_its_promise(
+    pipeline: Path, bootstrap: str, library: str
+) -> None:
+    topic = fugu.read(f"kafka://{bootstrap}/{sink_of(pipeline)}", kafka={"client": library})
+    assert topic.promise.pipeline == "heart-zones"
+    assert len(topic.records) == USERS * EACH
+    [header] = {
+        dict(r.headers)["fugu-guarantee"] for r in read_topic(bootstrap, sink_of(pipeline))[0]
+    }
+    assert topic.promise.guarantee_id.encode() == header
+    shares = topic.shares()
+    assert shares.table["users"].to_pylist() == [USERS] * 4
+    assert shares.table["records"].to_pylist() == [USERS * EACH] * 4
+
+
+def test_the_promise_is_there_once_however_often_the_pipeline_starts(
+    pipeline: Path, bootstrap: str
+) -> None:
+    beside = promises_topic(sink_of(pipeline))
+    before = read_topic(bootstrap, beside)
+    with running(pipeline) as process:
+        process.wait_until_started()
+        process.kill()
+    assert read_topic(bootstrap, beside) == before
+    assert sum(map(len, before.values())) == 1
+
+
+def test_files_are_the_same_after_a_kill_in_the_middle(
+    pipeline: Path, bootstrap: str, tmp_path: Path
+) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    export(pipeline, whole, kill=0)
+    for kill in (2, 4):
+        assert export(pipeline, killed, kill=kill) == -9
+    export(pipeline, killed, kill=0)
+    assert content(killed) == content(whole)
+    assert len(content(whole)) > 4
+    topic = fugu.read(whole)
+    assert topic.records.equals(fugu.read(f"kafka://{bootstrap}/{sink_of(pipeline)}").records)
+    export(pipeline, whole, kill=0)
+    assert content(killed) == content(whole)
+
+
+def export(pipeline: Path, folder: Path, kill: int) -> int:
+    """Export in ranges of 70 offsets, and die after so many files have their names."""
+    program = _KILLED.replace("HOW_MANY", str(kill))
+    done = subprocess.run(
+        [sys.executable, "-c", program, "export", pipeline, "--to", folder], check=False
+    )
+    assert done.returncode in (0, -9)
+    return done.returncode
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every finished file, by its place in the folder."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.endswith(".unfinished")
+    }
+
+
+def test_a_topic_without_a_promise_is_read_with_that_of_the_file(
+    pipeline: Path, bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    old = topics("old", partitions=2)
+    produce(
+        bootstrap,
+        old,
+        [
+            Placed(partition, record)
+            for partition, records in read_topic(bootstrap, sink_of(pipeline)).items()
+            for record in records
+        ],
+    )
+    with pytest.raises(CannotBeEstimated, match="fugu explain PIPELINE --json"):
+        fugu.read(f"kafka://{bootstrap}/{old}")
+    given = tmp_path / "promise.json"
+    given.write_text(command("explain", pipeline, "--json"))
+    read = fugu.read(f"kafka://{bootstrap}/{old}", promise=given)
+    assert len(read.records) == USERS * EACH
+    assert read.shares().table["estimate"].to_pylist() == (
+        fugu.read(f"kafka://{bootstrap}/{sink_of(pipeline)}").shares().table["estimate"].to_pylist()
+    )
