@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -184,7 +184,8 @@ def _read_kafka(
     from fugu.dataflows.kafka.clients import client_of
 
     kafka = Kafka.model_validate({"bootstrap": place.netloc, **more})
-    client = client_of(kafka.connection(lambda name: Path(name).expanduser().resolve()))
+    connection = kafka.connection(lambda name: Path(name).expanduser().resolve(), timedelta(0))
+    client = client_of(connection)
     topic = client.topic(name)
     if topic is None:
         raise KafkaUnavailable(f"topic {name} does not exist at {place.netloc}")

@@ -1,6 +1,7 @@
 """Read where a person was, and what is sensitive about the person; write anonymised records."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import orjson
@@ -8,6 +9,7 @@ import orjson
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.json_fields import Record, Refused, required
+from fugu.dataflows.records.released_as import ReleasedAs
 
 LONGEST_LOCATION = 200
 """Bytes of a location as JSON: so many points of a person fit a message."""
@@ -24,6 +26,7 @@ class Visits:
     """
 
     dtype = np.dtype(object)
+    released_as: ClassVar[ReleasedAs] = "person"
 
     def __init__(self, location: str, sensitive: str, values: Sequence[str]) -> None:
         self.field = location
