@@ -17,6 +17,8 @@ from fugu.dataflows.base.errors import without_values
 from fugu.dataflows.base.standing import Standing, Told
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.flows.log_reading import Entries, LogPlan
+from fugu.dataflows.flows.plan import Shard
+from fugu.dataflows.flows.warming import warm_up_windows
 from fugu.dataflows.publishing.envelope import Publisher, nothing_in
 from fugu.dataflows.records.anonymous import AnonymousRecords
 from fugu.dataflows.stages.anonymizing import Anonymizing, OpenWindows
@@ -35,6 +37,11 @@ class AnonymizingPlan(LogPlan[list[AnonymousWindow]]):
     records: AnonymousRecords
 
     kept: ClassVar[str] = _PEOPLE
+
+    def build(self) -> Shard:
+        """Return the dataflow, whose merge is compiled before the first window waits for it."""
+        warm_up_windows()
+        return super().build()
 
     def step(self) -> Callable[[bytes | None], "AnonymizeStep"]:
         """Return what makes the merge from its snapshot."""

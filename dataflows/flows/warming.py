@@ -16,6 +16,10 @@ from fugu.dataflows.records.json_fields import WORTH_JSON_WRITING
 from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.stage import StreamStage
+from fugu.operators.anonymity.anonymization import Anonymization
+from fugu.operators.anonymity.records import Record, Table
+from fugu.operators.anonymity.taxonomy import Taxonomy
+from fugu.operators.anonymity.windows import AnonymizedWindows
 from fugu.operators.budget import without_budget
 from fugu.operators.keys import Keys
 from fugu.operators.mechanism import Array, Releases
@@ -43,6 +47,8 @@ def warm_up_without_kafka(file: PipelineFile) -> None:
     mechanism, codec = configured.mechanism, configured.codec
     client_of(Connection(pipeline.kafka.bootstrap, client=pipeline.kafka.client))
     codec.warm_up()
+    if isinstance(mechanism, AnonymizedWindows):
+        warm_up_windows()
     if is_merged(pipeline):
         return
     law = mechanism.law_digest()
@@ -59,6 +65,14 @@ def warm_up_without_kafka(file: PipelineFile) -> None:
         pseudonyms=Pseudonyms(keys.pseudonyms, pipeline.sink.topic),
     )
     warm_up(stage, codec, publisher)
+
+
+def warm_up_windows() -> None:
+    """Compile what anonymises windows, and what attacks them."""
+    taxonomy = Taxonomy.from_tree({"all": ["one", "other"]})
+    rows = [Record(who, (1, 2 + who % 2), 1 + who % 2) for who in range(8)]
+    for linked in (False, True):
+        Anonymization(taxonomy, 2, 2, 2, linked=linked).anonymize(Table.of(rows), None)
 
 
 def _made_up(stage: StreamStage, codec: Codec) -> Array:
