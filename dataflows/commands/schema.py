@@ -103,7 +103,8 @@ def _rows(
     for name, entry in entries.items():
         key = f"{above}{name}"
         default = "required" if name in required else _default(entry)
-        yield f"`{key}`", entry.get("description", ""), _written(entry, definitions), default
+        description = " ".join(entry.get("description", "").split())
+        yield f"`{key}`", description, _written(entry, definitions), default
         for section in _below(entry, definitions):
             needed = section.get("required", [])
             yield from _rows(section["properties"], needed, definitions, f"{key}.")
@@ -153,6 +154,9 @@ def _written(entry: Schema, definitions: Schema) -> str:
 def _section(entry: Schema, definitions: Schema) -> str:
     if "$ref" in entry:
         return "a section"
+    if "properties" not in entry:
+        named = entry.get("additionalProperties") or next(iter(entry["patternProperties"].values()))
+        return f"a section of names (each: {_written(named, definitions)})"
     return "`{" + ", ".join(f"{key}: ..." for key in entry["properties"]) + "}`"
 
 
