@@ -110,8 +110,8 @@ def _rows(
     for name, entry in entries.items():
         key = f"{above}{name}"
         default = "required" if name in required else _default(entry)
-        does = " ".join(entry.get("description", "").split())
-        yield f"`{key}`", does, _written(entry, definitions), default
+        description = " ".join(entry.get("description", "").split())
+        yield f"`{key}`", description, _written(entry, definitions), default
         for section in _below(entry, definitions):
             needed = section.get("required", [])
             yield from _rows(section["properties"], needed, definitions, f"{key}.")
@@ -162,7 +162,11 @@ def _section(entry: Schema, definitions: Schema) -> str:
     if "$ref" in entry:
         return "a section"
     if "properties" not in entry:
-        return "a tree of names"
+        patterns = iter(entry.get("patternProperties", {}).values())
+        named = entry.get("additionalProperties") or next(patterns, None)
+        if not isinstance(named, dict):
+            return "a tree of names"
+        return f"a section of names (each: {_written(named, definitions)})"
     return "`{" + ", ".join(f"{key}: ..." for key in entry["properties"]) + "}`"
 
 

@@ -1,27 +1,13 @@
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from fugu.dataflows.kinds.families.distances import (
-    Placed,
-    PlacedSymbols,
-    distance_between,
-    in_words,
-)
+from fugu.dataflows.kinds.families.distances import Nearest, distance_between, in_words
 from fugu.dataflows.kinds.families.models import ModelOperator
 from fugu.dataflows.kinds.families.section import Files
 from fugu.dataflows.kinds.families.symbols import SymbolOperator
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.sip.planar_isotropic_response import PlanarIsotropicResponse
-
-
-def _with_nearest(distance: str | PlacedSymbols) -> str | PlacedSymbols:
-    if distance == "hamming":
-        raise ValueError(
-            "hamming has no nearest symbol, which stands in for one outside the set; write "
-            "ordered, {points: FILE}, or {points: [[0, 0], [0, 1]]}"
-        )
-    return distance
 
 
 class PimOperator(ModelOperator, SymbolOperator):
@@ -33,7 +19,7 @@ class PimOperator(ModelOperator, SymbolOperator):
     protected = "each symbol, for any prior, per release"
 
     kind: Literal["pim"]
-    distance: Annotated[Placed, AfterValidator(_with_nearest)]
+    distance: Nearest
     """Say how far apart two symbols are; a symbol outside the set is released as the nearest."""
     delta: float = Field(default=0.01, gt=0, lt=1)
     """The probability of all symbols outside the set; it is no delta of differential privacy."""

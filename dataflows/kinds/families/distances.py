@@ -50,6 +50,21 @@ Placed = Annotated[
 """Name how far apart two symbols of the alphabet are."""
 
 
+def _nearest(distance: object) -> object:
+    if distance == "hamming":
+        raise ValueError(
+            "hamming has no nearest symbol, which stands in for one outside the set; write "
+            "ordered, {points: FILE}, or {points: [[0, 0], [0, 1]]}"
+        )
+    return _distance(distance)
+
+
+Nearest = Annotated[
+    Literal["ordered"] | PlacedSymbols, BeforeValidator(_nearest), AfterValidator(_fitting)
+]
+"""Name a distance by which one symbol is nearer than another."""
+
+
 def distance_between(
     alphabet: list[str] | list[int], distance: str | PlacedSymbols, files: Files
 ) -> Distance:
