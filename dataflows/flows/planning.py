@@ -4,6 +4,7 @@ import logging
 from dataclasses import replace
 from functools import partial
 
+from fugu.dataflows.flows.asking import AskingPlan
 from fugu.dataflows.flows.first_start import refuse_entries
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
@@ -13,10 +14,12 @@ from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.flows.preparation import Preparation
 from fugu.dataflows.flows.sections import (
     aggregate_of,
+    numbers_of,
     policies_of,
     publishes_the_truth,
     reports_spending,
     stage_of,
+    summing_of,
 )
 from fugu.dataflows.flows.state_directories import merge_directory, policies_directory
 from fugu.dataflows.flows.streams import StreamsPlan
@@ -35,7 +38,7 @@ from fugu.dataflows.policies.zone_changes import Clocks
 from fugu.dataflows.publishing.pseudonyms import Strangers
 from fugu.dataflows.stages.log_entries import COVERED_KEY, POLICIES_KEY, partition_key
 from fugu.dataflows.stages.merging import Merging
-from fugu.dataflows.stages.summing import Summing
+from fugu.dataflows.stages.private_reports import PrivateReports
 
 log = logging.getLogger(__name__)
 
@@ -93,10 +96,13 @@ def _aggregate(
         own = range(shard, summing.source.partitions, preparation.pipeline.state.shards)
         refuse_entries(preparation.client, summing.sink, directory, map(partition_key, own))
     admission = preparation.admission(summing.source)
-    stage = Summing(operator.in_ticks(), operator.group_count, admission, operator.sets)
-    reading = preparation.reading(stage)
+    stage = summing_of(
+        operator, preparation.mechanism, preparation.scope, summing.source.identity, admission
+    )
+    asks = isinstance(stage, PrivateReports) and stage.reporting.fixed is None
+    shape, reading = AskingPlan if asks else SummingPlan, preparation.reading(stage)
     plans: list[Plan] = [
-        preparation.plan(SummingPlan, directory, summing, shard, **reading)
+        preparation.plan(shape, directory, summing, shard, **reading)
         for shard, directory in directories.items()
     ]
     if shards is None or 0 in shards:
@@ -117,7 +123,7 @@ def _merging(
     wait: PolicyWait | None,
 ) -> Plan:
     directory = merge_directory(preparation.file, preparation.directory_class)
-    groups = operator.group_count
+    groups = numbers_of(operator, preparation.mechanism)
     identity, partitions = summing.source.identity, summing.source.partitions
     directory.lock()
     policies = policies_of(preparation.pipeline)

@@ -1,4 +1,5 @@
-"""Read and write the internal log of an aggregate: partial sums, changes of policies, marks, plans.
+"""Read and write the internal log of an aggregate: sums, changes of policies, marks, plans, and
+what users are asked.
 
 It is the only input of the merge, and so the one place that says what came before what. What it
 holds is raw data of the trusted zone, with access rules of its own.
@@ -9,6 +10,9 @@ from dataclasses import dataclass
 from fugu.dataflows.base.errors import FuguError, StartRefused
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.state.row_block import read, written
+from fugu.operators.ldp_ids.instruction import Instruction
+
+_LARGEST_NUMBER = 2**60
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,20 @@ class PoliciesCovered:
         return written({"policies_covered": self.offset}, [])
 
 
-Entry = PartialSums | PolicyChange | PoliciesCovered | MechanismPlan
+@dataclass(frozen=True)
+class Asking:
+    """Hold what a collector asks of users at one tick. The first entry about a tick counts."""
+
+    tick: int
+    instruction: Instruction
+
+    def encoded(self) -> bytes:
+        """Return the block that the log holds."""
+        asked = [self.instruction.amount, self.instruction.first]
+        return written({"asking": self.tick, "instruction": asked}, [])
+
+
+Entry = PartialSums | PolicyChange | PoliciesCovered | MechanismPlan | Asking
 
 
 def read_entry(content: bytes | None, place: str) -> Entry:
@@ -64,6 +81,8 @@ def read_entry(content: bytes | None, place: str) -> Entry:
             return PolicyChange(content, header.get("offset"))
         if "policies_covered" in header:
             return PoliciesCovered(header["policies_covered"])
+        if "asking" in header:
+            return _asking(header["asking"], header["instruction"])
         if "plan" in header:
             return MechanismPlan(body.take(header["plan"], "u1").tobytes())
         return PartialSums.of(header, body)
@@ -72,6 +91,14 @@ def read_entry(content: bytes | None, place: str) -> Entry:
             f"{place} was not written by this pipeline; something else writes to its internal "
             "log. Nothing was released from it."
         ) from None
+
+
+def _asking(tick: int, numbers: list[int]) -> Asking:
+    """Return what was asked; `TypeError` unless there are whole numbers of moderate size."""
+    amount, first = numbers
+    if all(type(one) is int and abs(one) <= _LARGEST_NUMBER for one in (tick, amount, first)):
+        return Asking(tick, Instruction(amount, first))
+    raise TypeError("an instruction holds whole numbers")
 
 
 def partition_key(partition: int) -> bytes:
@@ -86,3 +113,5 @@ COVERED_KEY = b"policies covered"
 mark."""
 PLANS_KEY = b"plans"
 """The key of plans."""
+ASKING_KEY = b"asking"
+"""The key of what users are asked."""

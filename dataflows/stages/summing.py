@@ -19,6 +19,7 @@ from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.column import selected
 from fugu.operators.mechanism import Array, Integers, State
 from fugu.operators.temporal.temporal_perturbation import End
+from fugu.operators.wevent.allocation import Booleans
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Summing(Arrivals[PartialSums, Summed]):
         if len(table) + new <= most:
             return self.admission.refusals(table, partition, keys)
         seen, closed = table.live("seen"), table.clock[CLOSED]
-        free = iter(np.flatnonzero(seen <= closed).tolist())
+        free = iter(np.flatnonzero((seen <= closed) & ~self._in_use(table)).tolist())
         for place, (key, tick) in enumerate(zip(keys, ticks.tolist(), strict=True)):
             reason = None if key in table else self.admission.refusal(partition, key)
             if reason is None and len(table) >= most and key not in table:
@@ -81,6 +82,10 @@ class Summing(Arrivals[PartialSums, Summed]):
             seen = table.live("seen")
             seen[row] = max(seen[row], tick)
         return refused
+
+    def _in_use(self, table: RowTable) -> Booleans | np.bool_:
+        """Return which rows nobody else may get, although their ticks are closed."""
+        return np.bool_(False)
 
     def _cells(self, table: RowTable, rows: Integers, ticks: Integers) -> Integers:
         np.maximum.at(table.live("seen"), rows, ticks)

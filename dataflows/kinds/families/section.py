@@ -15,7 +15,9 @@ from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Array, Mechanism
 from fugu.operators.temporal.temporal_perturbation import End
 
-Evaluation = Literal["records", "displaced", "series", "windows", "policies", "real_time"]
+Evaluation = Literal[
+    "records", "displaced", "series", "windows", "policies", "real_time", "collected"
+]
 """Name what `fugu evaluate` and `fugu audit` do with a kind."""
 
 
