@@ -5,12 +5,14 @@ array that presents itself as a sequence (`ByteColumn`, `OptionalByteColumn`, `I
 `HeaderColumns`): compiled code reads that without an object for each record. Both give the same.
 """
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+import numpy as np
+
 from fugu.operators.column import selected
-from fugu.operators.mechanism import Array, Releases
+from fugu.operators.mechanism import Array, Integers, Releases
 
 Header = tuple[str, bytes]
 
@@ -115,6 +117,35 @@ class Decoded:
     events: Sequence[int] | None
     dead: DeadLetters
     refused: RefusedRecords = field(default_factory=RefusedRecords)
+
+    @property
+    def end(self) -> int:
+        """Return the offset behind the last record; 0 without any."""
+        last = [int(one[-1]) for one in (self.offsets, self.refused.offsets) if len(one)]
+        return max([*last, *self.dead.offsets], default=-1) + 1
+
+    def cut(self, offset: int) -> "tuple[Decoded, Decoded]":
+        """Return the records before an offset, and those from there on."""
+        before = np.searchsorted(np.asarray(self.offsets, dtype=np.int64), offset)
+        places = np.arange(len(self.offsets))
+        return self._at(places[:before], lambda at: at < offset), self._at(
+            places[before:], lambda at: at >= offset
+        )
+
+    def _at(self, places: Integers, holds: Callable[[int], bool]) -> "Decoded":
+        refused = [i for i, at in enumerate(self.refused.offsets) if holds(at)]
+        return replace(
+            self,
+            offsets=selected(self.offsets, places),
+            timestamps=selected(self.timestamps, places),
+            keys=selected(self.keys, places),
+            values=self.values[places],
+            events=None if self.events is None else selected(self.events, places),
+            dead=self.dead.without({at for at in self.dead.offsets if not holds(at)}),
+            refused=RefusedRecords(
+                *([column[i] for i in refused] for column in vars(self.refused).values())
+            ),
+        )
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
 """Merge partial sums to releases: the second dataflow of an aggregate, which has one owner.
 
     internal log ──▶ read ──▶ merge ──▶ releases ──▶ sink
-                                   └──▶ plans ──▶ internal log     (of mechanisms that make plans)
+                                   ├──▶ plans ──▶ internal log     (of mechanisms that make plans)
+                                   └──▶ asking ──▶ internal log    (of those that ask their users)
 
 A plan stands in the log behind what the merge had read when it made it. It is used if none of its
 ticks is released before; nothing waits for one, so a merge that has much to catch up on does so
-without plans.
+without plans. What users are asked at the next tick stands there, too, and is awaited: by those who
+sum their reports.
 """
 
 import logging
@@ -33,13 +35,14 @@ from fugu.dataflows.policies.longer_intervals import longer_intervals
 from fugu.dataflows.policies.zone_changes import Clocks
 from fugu.dataflows.publishing.envelope import Publisher, nothing_in
 from fugu.dataflows.records.contributions import Figures
-from fugu.dataflows.stages.log_entries import PLANS_KEY, MechanismPlan
+from fugu.dataflows.stages.log_entries import ASKING_KEY, PLANS_KEY, Asking, MechanismPlan
 from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.state.row_log import BlockLog
 from fugu.operators.integer_column import IntegerColumn
 from fugu.operators.mechanism import (
     ChangeableMechanism,
+    CollectingMechanism,
     FiniteMechanism,
     Kind,
     PlanningMechanism,
@@ -65,6 +68,7 @@ class Merged:
 
     ticks: TickReleases
     plan: MechanismPlan | None = None
+    asking: Sequence[Asking] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,11 +117,27 @@ class MergingPlan(LogPlan[Merged]):
             topic, begin = self.fingerprint.source_topic, self.fingerprint.source_begin
             never_own = Shared(1, lambda part, key: False)
             outputs.append(Output("plans", "plan_log", _plans, topic, begin, shared=never_own))
+        if isinstance(self.merge.mechanism, CollectingMechanism):
+            topic, begin = self.fingerprint.source_topic, self.fingerprint.source_begin
+            own = Shared(1, lambda part, key: key == ASKING_KEY)
+            outputs.append(Output("asking", "asking_log", self._asking, topic, begin, shared=own))
         return outputs
 
     def released(self, merged: Merged) -> Outgoing:
         """Return the figures of all groups."""
         return outgoing(merged.ticks, self.ticks, self.figures, self.publisher)
+
+    def _asking(self, merged: Merged) -> Outgoing:
+        ticks = [one.tick for one in merged.asking]
+        keys = [ASKING_KEY] * len(ticks)
+        return Outgoing(
+            partition=0,
+            keys=list(keys),
+            values=[one.encoded() for one in merged.asking],
+            headers=self.publisher.tick_headers(self.fingerprint.source_identity, keys, ticks),
+            timestamps=[self.ticks.end(tick) for tick in ticks],
+            positions=ticks,
+        )
 
 
 def _plans(merged: Merged) -> Outgoing:
@@ -217,17 +237,16 @@ class MergeStep(StatefulBatchLogic[Entries, Merged, bytes]):
     def on_batch(self, values: list[Entries]) -> tuple[list[Merged], bool]:
         """Take entries in, in the order of the log."""
         with without_values("merge", self._topic, 0, []):
-            released = [
-                complete
-                for entries in values
-                for offset, one in entries
-                for complete in self._merge(self._state, one, offset)
-            ]
+            released, asking = list[tuple[int, Releases]](), list[Asking]()
+            for offset, one in chain.from_iterable(values):
+                released += self._merge(self._state, one, offset)
+                if (asked := self._merge.asking(self._state)) is not None:
+                    asking.append(asked)
             plan = self._plans.next(self._state)
         self._note()
         if released and self._show is not None:
             self._show(self._state.mechanism)
-        return [Merged(released, plan)], StatefulBatchLogic.RETAIN
+        return [Merged(released, plan, asking)], StatefulBatchLogic.RETAIN
 
     def snapshot(self) -> bytes:
         """Return all that a step may change, and where the sums are."""

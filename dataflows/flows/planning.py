@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from fugu.dataflows.flows.anonymizing import AnonymizingPlan
+from fugu.dataflows.flows.asking import AskingPlan
 from fugu.dataflows.flows.bounding import BoundingPlan
 from fugu.dataflows.flows.first_start import refuse_entries
 from fugu.dataflows.flows.merging import MergingPlan
@@ -15,10 +16,12 @@ from fugu.dataflows.flows.policy_noise import PolicyNoise
 from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.flows.preparation import Preparation
 from fugu.dataflows.flows.sections import (
+    numbers_of,
     policies_of,
     publishes_the_truth,
     reports_spending,
     stage_of,
+    summing_of,
 )
 from fugu.dataflows.flows.state_directories import merge_directory, policies_directory
 from fugu.dataflows.flows.streams import StreamsPlan
@@ -39,7 +42,7 @@ from fugu.dataflows.stages.anonymizing import Anonymizing
 from fugu.dataflows.stages.bounding import Bounding
 from fugu.dataflows.stages.log_entries import COVERED_KEY, POLICIES_KEY, partition_key
 from fugu.dataflows.stages.merging import Merging
-from fugu.dataflows.stages.summing import Summing
+from fugu.dataflows.stages.private_reports import PrivateReports
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.operators.anonymity.windows import AnonymizedWindows
 
@@ -102,9 +105,11 @@ def _merged(
     for shard, directory in directories.items():
         own = range(shard, summing.source.partitions, preparation.pipeline.state.shards)
         refuse_entries(preparation.client, summing.sink, directory, map(partition_key, own))
-    reading = preparation.reading(_bounding(preparation, operator, summing.source))
+    stage = _bounding(preparation, operator, summing.source)
+    asks = isinstance(stage, PrivateReports) and stage.reporting.fixed is None
+    shape, reading = AskingPlan if asks else BoundingPlan, preparation.reading(stage)
     plans: list[Plan] = [
-        preparation.plan(BoundingPlan, directory, summing, shard, **reading)
+        preparation.plan(shape, directory, summing, shard, **reading)
         for shard, directory in directories.items()
     ]
     if shards is None or 0 in shards:
@@ -130,7 +135,9 @@ def _bounding(
     admission = preparation.admission(source)
     if isinstance(operator, AnonymizeOperator):
         return operator.gathering(admission)
-    return Summing(operator.in_ticks(), operator.group_count, admission, operator.sets)
+    return summing_of(
+        operator, preparation.mechanism, preparation.scope, source.identity, admission
+    )
 
 
 def _anonymizing(
@@ -163,7 +170,7 @@ def _merging(
     begun: int,
     wait: PolicyWait | None,
 ) -> Plan:
-    groups = operator.group_count
+    groups = numbers_of(operator, preparation.mechanism)
     identity = summing.source.identity
     policies = policies_of(preparation.pipeline)
     if publishes_the_truth(preparation.pipeline):

@@ -7,10 +7,12 @@ from fugu.dataflows.pipeline.mechanisms import deduplication_of
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.displaced import PayloadsPerTick
 from fugu.dataflows.stages.per_record import PerRecord
+from fugu.dataflows.stages.private_reports import PrivateReports
 from fugu.dataflows.stages.reports import ReportsPerTick
 from fugu.dataflows.stages.series import SeriesPerTick
 from fugu.dataflows.stages.stage import StreamStage
-from fugu.operators.mechanism import Mechanism
+from fugu.dataflows.stages.summing import Summing
+from fugu.operators.mechanism import CollectingMechanism, Mechanism
 from fugu.operators.randomness import DrawScope
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.temporal.temporal_perturbation import End, TemporalPerturbation
@@ -57,6 +59,31 @@ def reports_spending(pipeline: Pipeline) -> bool:
 def layout_of(pipeline: Pipeline) -> int:
     """Return how often what is kept beside a mechanism's own columns has changed, and once more."""
     return 1 if pipeline.operator.in_ticks() is None else 2
+
+
+def summing_of(
+    operator: AggregateOperator,
+    mechanism: Mechanism,
+    scope: DrawScope,
+    source: str,
+    admission: Admission,
+) -> Summing:
+    """Return the stage that sums what users contribute, over the topic identified by `source`; or
+    what they report, where that is private before it is summed."""
+    ticks, groups = operator.in_ticks(), operator.group_count
+    if isinstance(mechanism, CollectingMechanism):
+        reporting = mechanism.reporting
+        return PrivateReports(
+            ticks, groups, admission, reporting=reporting, scope=scope, source=source
+        )
+    return Summing(ticks, groups, admission, operator.sets)
+
+
+def numbers_of(operator: AggregateOperator, mechanism: Mechanism) -> int:
+    """Return how many numbers a tick has in the internal log."""
+    if isinstance(mechanism, CollectingMechanism):
+        return mechanism.numbers
+    return operator.group_count
 
 
 def stage_of(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.dataflows.base.batches import DeadLetters, Reason
 from fugu.dataflows.base.ticks import CLOSED, NO_TICK, Passed, Ticks
@@ -79,7 +80,7 @@ class Bounding(Arrivals[Told, Bounded[Told]]):
         if len(table) + new <= most:
             return self.admission.refusals(table, partition, keys)
         seen, closed = table.live("seen"), table.clock[CLOSED]
-        free = iter(np.flatnonzero(seen <= closed).tolist())
+        free = iter(np.flatnonzero((seen <= closed) & ~self._in_use(table)).tolist())
         for place, (key, tick) in enumerate(zip(keys, ticks.tolist(), strict=True)):
             reason = None if key in table else self.admission.refusal(partition, key)
             if reason is None and len(table) >= most and key not in table:
@@ -95,6 +96,10 @@ class Bounding(Arrivals[Told, Bounded[Told]]):
             seen = table.live("seen")
             seen[row] = max(seen[row], tick)
         return refused
+
+    def _in_use(self, table: RowTable) -> NDArray[np.bool_]:
+        """Return which rows nobody else may get, although their ticks are closed."""
+        return np.zeros(len(table), dtype=bool)
 
     def _cells(self, table: RowTable, rows: Integers, ticks: Integers) -> Integers:
         np.maximum.at(table.live("seen"), rows, ticks)

@@ -1,5 +1,5 @@
 """Read and write the internal log: sums of partitions or people of windows, policies, marks, plans,
-moves.
+moves, and what users are asked.
 
 
 It is the only input of the merge, and so the one place that says what came before what. What it
@@ -12,6 +12,9 @@ from fugu.dataflows.base.errors import FuguError, StartRefused
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.stages.window_people import WindowPeople
 from fugu.dataflows.state.row_block import read, written
+from fugu.operators.ldp_ids.instruction import Instruction
+
+_LARGEST_NUMBER = 2**60
 
 
 @dataclass(frozen=True)
@@ -71,8 +74,27 @@ class PartitionsMoved:
         return written({"partitions_moved": self.partitions, "last": self.last}, [])
 
 
+@dataclass(frozen=True)
+class Asking:
+    """Hold what a collector asks of users at one tick. The first entry about a tick counts."""
+
+    tick: int
+    instruction: Instruction
+
+    def encoded(self) -> bytes:
+        """Return the block that the log holds."""
+        asked = [self.instruction.amount, self.instruction.first]
+        return written({"asking": self.tick, "instruction": asked}, [])
+
+
 Entry = (
-    PartialSums | WindowPeople | PolicyChange | PoliciesCovered | MechanismPlan | PartitionsMoved
+    PartialSums
+    | WindowPeople
+    | PolicyChange
+    | PoliciesCovered
+    | MechanismPlan
+    | PartitionsMoved
+    | Asking
 )
 
 
@@ -87,6 +109,8 @@ def read_entry(content: bytes | None, place: str) -> Entry:
             return PoliciesCovered(header["policies_covered"])
         if "partitions_moved" in header:
             return PartitionsMoved(header["partitions_moved"], header["last"])
+        if "asking" in header:
+            return _asking(header["asking"], header["instruction"])
         if "plan" in header:
             return MechanismPlan(body.take(header["plan"], "u1").tobytes())
         if "people" in header:
@@ -97,6 +121,14 @@ def read_entry(content: bytes | None, place: str) -> Entry:
             f"{place} was not written by this pipeline; something else writes to its internal "
             "log. Nothing was released from it."
         ) from None
+
+
+def _asking(tick: int, numbers: list[int]) -> Asking:
+    """Return what was asked; `TypeError` unless there are whole numbers of moderate size."""
+    amount, first = numbers
+    if all(type(one) is int and abs(one) <= _LARGEST_NUMBER for one in (tick, amount, first)):
+        return Asking(tick, Instruction(amount, first))
+    raise TypeError("an instruction holds whole numbers")
 
 
 def partition_key(partition: int) -> bytes:
@@ -114,3 +146,5 @@ PLANS_KEY = b"plans"
 MOVED_KEY = b"partitions moved"
 """The key of what `fugu state repartition` writes. No partition has it, so that none awaits in its
 replay what it has not written itself."""
+ASKING_KEY = b"asking"
+"""The key of what users are asked."""

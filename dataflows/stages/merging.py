@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.stages.coverage import Coverage
 from fugu.dataflows.stages.former_merge import former_progress, former_state, former_sums, is_former
 from fugu.dataflows.stages.log_entries import (
+    Asking,
     Entry,
     MechanismPlan,
     PartitionsMoved,
@@ -29,6 +31,7 @@ from fugu.dataflows.stages.progress import Progress
 from fugu.dataflows.state.row_block import column_bytes, described, read, written
 from fugu.operators.mechanism import (
     ChangeableMechanism,
+    CollectingMechanism,
     Inputs,
     Integers,
     Mechanism,
@@ -52,7 +55,8 @@ class MergeState:
     `pending` are changes of policies that the next tick is the first to know of, and `read` is the
     offset behind the last of them in their topic. `clocks` are those that policies went by: when
     the clocks of zones change. `partitions` says how many there are since some were added; None as
-    long as there were none. The sums are not in what `encoded` gives: they have a log of their own.
+    long as there were none. `asked` is the last tick whose users were asked. The sums are not in
+    what `encoded` gives: they have a log of their own.
     """
 
     mechanism: State
@@ -63,6 +67,7 @@ class MergeState:
     coverage: Coverage = field(default_factory=Coverage)
     clocks: dict[str, Any] = field(default_factory=dict)
     partitions: int | None = None
+    asked: int | None = None
 
     def encoded(self, sums: str = "") -> bytes:
         """Return a block; `sums` says where the sums are."""
@@ -74,6 +79,7 @@ class MergeState:
             "coverage": self.coverage.plain(),
             "clocks": self.clocks,
             **({} if self.partitions is None else {"partitions": self.partitions}),
+            **({} if self.asked is None else {"asked": self.asked}),
             **self.progress.plain(),
         }
         return written(header, [*column_bytes(self.mechanism), *self.pending])
@@ -129,6 +135,7 @@ class Merging:
             Coverage.of(header.get("coverage")),
             header.get("clocks", {}),
             partitions,
+            header.get("asked"),
         )
 
     def __call__(
@@ -150,6 +157,8 @@ class Merging:
                 self._take_plan(state, entry)
             case PartitionsMoved():
                 self._move(state, entry)
+            case Asking():
+                self._require_own(state, entry)
         progress = state.progress
         while (tick := progress.next_of(self.partitions_of(state))) is not None:
             if self.waits and not state.coverage.allows(tick):
@@ -160,6 +169,37 @@ class Merging:
     def partitions_of(self, state: MergeState) -> int:
         """Return how many partitions have to tell a tick before it is released."""
         return state.partitions or self.partitions
+
+    def asking(self, state: MergeState) -> Asking | None:
+        """Return what the users of the next tick are asked, once for each tick, if they are.
+
+        The first tick is known when every partition has told one. It changes, with the same
+        question, where all partitions skip it.
+        """
+        following = state.progress.following
+        if state.progress.complete(self.partitions_of(state)) is None or following is None:
+            return None
+        if following == state.asked or (asking := self._question(state, following)) is None:
+            return None
+        state.asked = following
+        return asking
+
+    def _question(self, state: MergeState, tick: int) -> Asking | None:
+        if not isinstance(self.mechanism, CollectingMechanism):
+            return None
+        instruction = self.mechanism.instruction(state.mechanism)
+        return None if instruction is None else Asking(tick, instruction)
+
+    def _require_own(self, state: MergeState, asking: Asking) -> None:
+        """Raise `FuguError` where the log asks something about the next tick that this merge does
+        not ask."""
+        following = state.progress.following
+        if asking.tick == following and asking != self._question(state, asking.tick):
+            raise FuguError(
+                f"the internal log asks the users of tick {asking.tick} something that this "
+                "pipeline does not ask; something else writes to its internal log. Users report "
+                "within their budgets all the same. Nothing more was released."
+            )
 
     def plan(self, state: MergeState, told: MechanismPlan | None = None) -> MechanismPlan | None:
         """Return a plan for the next ticks, if the mechanism makes plans, and neither has one nor

@@ -12,7 +12,7 @@ from fugu.dataflows.stages.per_record import row_columns
 from fugu.dataflows.stages.reports import report_columns
 from fugu.dataflows.stages.series import series_columns
 from fugu.dataflows.stages.summing import cells
-from fugu.operators.mechanism import Mechanism, State
+from fugu.operators.mechanism import CollectingMechanism, Mechanism, State
 
 
 class StageKind(Enum):
@@ -37,6 +37,9 @@ class StageKind(Enum):
         if ticks is None:
             return row_columns(mechanism, deduplication)
         match self:
+            case StageKind.AGGREGATE if isinstance(mechanism, CollectingMechanism):
+                reporting = mechanism.reporting
+                return lambda rows: {**cells(ticks, rows), **reporting.start(rows)}
             case StageKind.AGGREGATE:
                 return partial(cells, ticks)
             case StageKind.WINDOW:

@@ -28,7 +28,6 @@ from fugu.operators.wevent.allocation import Booleans
 from fugu.operators.wevent.limits import require_length, units_below
 
 LARGEST_WINDOW = 10_000
-_EXAMPLE_USERS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,16 +189,12 @@ class Collector(ABC):
         """Return the exact loss of the first publication, and how exact counts are."""
         units = self._first
         law = self.law(units)
-        users = _EXAMPLE_USERS
-        reporters = max(1, int(users * self._share))
         return {
             "charge of the first publication in nats": in_nats(units),
             "exact loss of one of its reports in nats": in_nats(law.charge),
             "probability that a report supports the true symbol": law.p,
             "probability that it supports a given other symbol": law.q,
-            f"standard error of a count of {users} users, first publication": float(
-                np.sqrt(users * (users / reporters) * law.spread)
-            ),
+            "variance of a count per user, first publication": law.spread / self._share,
             **self._more(),
         }
 

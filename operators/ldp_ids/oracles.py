@@ -121,7 +121,7 @@ class SymmetricUnary(Frequencies):
 
     def supports(self, symbols: Integers, words: Words) -> Integers:
         kept = words < np.uint64(self.odds.favoured)
-        return np.count_nonzero(kept == _truth(symbols, self.symbols), axis=0).astype(np.int64)
+        return np.asarray((kept == _truth(symbols, self.symbols)).sum(axis=0, dtype=np.int64))
 
     @property
     def charge(self) -> int:
@@ -150,7 +150,7 @@ class OptimizedUnary(Frequencies):
     def supports(self, symbols: Integers, words: Words) -> Integers:
         truth, each = _truth(symbols, self.symbols), np.uint64(self.odds.each)
         bits = words < np.where(truth, np.uint64(WORDS // 2), each)
-        return np.count_nonzero(bits, axis=0).astype(np.int64)
+        return np.asarray(bits.sum(axis=0, dtype=np.int64))
 
     @property
     def charge(self) -> int:

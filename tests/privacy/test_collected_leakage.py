@@ -64,7 +64,7 @@ def _followed(mechanism: Collector, path: Path, tick: int, symbols: Floats) -> l
     found = []
     for answers in product(*(_outcomes(mechanism, one) for one in asked)):
         likelihood = path.likelihood + sum(np.log(chances[symbols]) for _, chances in answers)
-        supports = np.stack([support for support, _ in answers])[None]
+        supports = np.stack([support for support, _ in answers])[None].astype(np.int64)
         reports = np.array([[int(one.rows[0]) for one in asked]])
         tally = Tally(np.array([1]), reports, supports)
         state, _ = mechanism.step(path.collector, Inputs(tally.vectors), DRAWS)

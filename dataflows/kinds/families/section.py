@@ -25,7 +25,14 @@ Noise = Literal["laplace", "normal", "filtered", "running totals"]
 """Name the law of the error of a figure: that of noise which is new at each measurement; an error
 that a filter carries from tick to tick; or that of sums of all ticks so far."""
 Evaluation = Literal[
-    "records", "displaced", "series", "windows", "policies", "real_time", "anonymity"
+    "records",
+    "displaced",
+    "series",
+    "windows",
+    "policies",
+    "real_time",
+    "anonymity",
+    "collected",
 ]
 """Name what `fugu evaluate` and `fugu audit` do with a kind."""
 

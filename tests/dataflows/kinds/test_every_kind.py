@@ -9,6 +9,7 @@ import yaml
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.kinds import markdown, rows, show_kinds
+from fugu.dataflows.flows.sections import numbers_of
 from fugu.dataflows.kinds import KINDS, AggregateOperator
 from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.mechanisms import columns_of, configure
@@ -26,9 +27,9 @@ def test_its_example_builds_a_mechanism_that_releases_something(kind: str, tmp_p
     section, mechanism = file.pipeline.operator, configure(file).mechanism
     assert type(section) is KINDS[kind]
     assert kind == "temporal_perturbation" or mechanism.kind == kind
-    values = np.array(
-        [[1] * section.group_count] if isinstance(section, AggregateOperator) else [1]
-    )
+    values = np.array([1])
+    if isinstance(section, AggregateOperator):
+        values = np.ones((1, numbers_of(section, mechanism)), dtype=np.int64)
     if section.stage.name == "DISPLACED":
         values = np.array([b"60"], dtype=object)
     if section.stage.name == "WINDOW":

@@ -1,0 +1,12 @@
+from typing import Literal
+
+from fugu.dataflows.kinds.families.collected import CollectedOperator
+from fugu.operators.ldp_ids.lba import CollectedBudgetAbsorption
+
+
+class LbaOperator(CollectedOperator):
+    """Count users when it pays, by reports of everybody with the budget of skipped ticks."""
+
+    order = 453
+    collector = CollectedBudgetAbsorption
+    kind: Literal["lba"]

@@ -1,0 +1,12 @@
+from typing import Literal
+
+from fugu.dataflows.kinds.families.collected import CollectedOperator
+from fugu.operators.ldp_ids.lbd import CollectedBudgetDistribution
+
+
+class LbdOperator(CollectedOperator):
+    """Count users when it pays, by reports of everybody with half of what the window has left."""
+
+    order = 452
+    collector = CollectedBudgetDistribution
+    kind: Literal["lbd"]

@@ -1,0 +1,12 @@
+from typing import Literal
+
+from fugu.dataflows.kinds.families.collected import CollectedOperator
+from fugu.operators.ldp_ids.lpa import CollectedPopulationAbsorption
+
+
+class LpaOperator(CollectedOperator):
+    """Count users when it pays, by as many as skipped ticks have left."""
+
+    order = 456
+    collector = CollectedPopulationAbsorption
+    kind: Literal["lpa"]

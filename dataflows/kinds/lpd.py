@@ -1,0 +1,12 @@
+from typing import Literal
+
+from fugu.dataflows.kinds.families.collected import CollectedOperator
+from fugu.operators.ldp_ids.lpd import CollectedPopulationDistribution
+
+
+class LpdOperator(CollectedOperator):
+    """Count users when it pays, by half of those whom the window has left."""
+
+    order = 455
+    collector = CollectedPopulationDistribution
+    kind: Literal["lpd"]

@@ -1,0 +1,172 @@
+"""Sum reports that are private before they are summed: what is random about them is drawn here.
+
+A tick that is closed is reported once it is known what its users are asked. That stands in the
+internal log, where the collector has written it after the tick before. Until then no later record
+is taken in. So everything follows from the records and from what is asked, in whatever order these
+two come.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fugu.dataflows.base.batches import Decoded
+from fugu.dataflows.base.ticks import NO_TICK, Clock, Passed
+from fugu.dataflows.stages.bounding import Bounded
+from fugu.dataflows.stages.log_entries import Asking
+from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.passage import Passage, Records, Stretch
+from fugu.dataflows.stages.summing import Summing
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.ldp_ids.instruction import NOTHING, Instruction
+from fugu.operators.ldp_ids.reporting import Reporting
+from fugu.operators.mechanism import State
+from fugu.operators.randomness import DrawScope, tick_position
+from fugu.operators.wevent.allocation import Booleans
+
+REPORTED = "reported tick"
+"""Names the last tick that is reported, or skipped, in the clock of a partition."""
+READ = "next record"
+"""Names the offset of the next record that is to be taken in."""
+_AMOUNT, _FIRST, _SPENT = "asked amount ", "asked first ", "spent at "
+_PLACE = encode_fields("place")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivateReports(Summing):
+    """Sum the reports of one partition's users of the topic identified by `source`.
+
+    The clock of the partition also holds what is asked at coming ticks, and what publications were
+    charged, tick by tick; rows hold what is remembered of each user.
+    """
+
+    reporting: Reporting
+    scope: DrawScope
+    source: str
+
+    def start(self, rows: int) -> State:
+        """Return the columns of fresh rows."""
+        return {**super().start(rows), **self.reporting.start(rows)}
+
+    def hear(self, table: RowTable, asking: Asking) -> None:
+        """Keep what is asked at a tick that is not reported yet, unless something is asked already.
+
+        The first one counts, as the collector reads the same log and stops where it finds another.
+        """
+        clock, tick, asked = table.clock, asking.tick, asking.instruction
+        if tick > clock.get(REPORTED, NO_TICK):
+            clock.setdefault(f"{_AMOUNT}{tick}", asked.amount)
+            clock.setdefault(f"{_FIRST}{tick}", asked.first)
+
+    def waits(self, table: RowTable, tick: int) -> bool:
+        """Return whether a tick cannot be reported before something is asked.
+
+        The first one of a partition does not wait, since the collector does not know of it.
+        """
+        clock = table.clock
+        if self.reporting.fixed is not None or REPORTED not in clock:
+            return False
+        return f"{_AMOUNT}{tick}" not in clock
+
+    def advance(
+        self, decoded: Decoded, table: RowTable
+    ) -> tuple[Bounded[PartialSums], Decoded | None, int | None]:
+        """Take records in until a tick waits.
+
+        Return what was made, the records that are left, None if none are, and the tick.
+        """
+        made = Bounded[PartialSums](decoded.partition)
+        left = decoded.cut(table.clock.get(READ, 0))[1]
+        while True:
+            records = Records.of(left, self.ticks.time.heartbeats)
+            stretch = self._next(table.clock, records)
+            for tick in () if stretch is None else stretch.passed.closed:
+                if tick <= table.clock.get(REPORTED, NO_TICK):
+                    continue
+                if self.waits(table, tick):
+                    return made, left, tick
+                made.partials.extend(self._report(decoded.partition, table, tick))
+            ends = stretch is None or stretch.end == len(records)
+            here = left
+            if stretch is not None and not ends:
+                here, left = left.cut(int(records.offsets[stretch.end]))
+            summed = self(here, table)
+            made.partials.extend(summed.partials)
+            made.dead.extend(summed.dead)
+            table.clock[READ] = max(table.clock.get(READ, 0), here.end)
+            if ends:
+                return made, None, None
+
+    def _next(self, clock: Clock, records: Records) -> Stretch | None:
+        """Return which ticks the first record closes, and up to where nothing else is closed."""
+        return next(Passage(self.ticks, dict(clock), records).stretches(), None)
+
+    def _in_use(self, table: RowTable) -> Booleans:
+        following = table.clock.get(REPORTED, NO_TICK) + 1
+        rows = {name: table.live(name) for name in self.reporting.start(0)}
+        return super()._in_use(table) | self.reporting.in_use(rows, following)
+
+    def _close(self, partition: int, table: RowTable, passed: Passed) -> list[PartialSums]:
+        """Report ticks that are closed and not reported yet; skipped ones hold nobody."""
+        reported = table.clock.get(REPORTED, NO_TICK)
+        partials = [
+            partial
+            for tick in passed.closed
+            if tick > reported
+            for partial in self._report(partition, table, tick)
+        ]
+        partials += super()._close(partition, table, replace(passed, closed=range(0)))
+        if passed.skipped:
+            table.clock[REPORTED] = max(table.clock.get(REPORTED, NO_TICK), passed.skipped[-1])
+        return partials
+
+    def _report(self, partition: int, table: RowTable, tick: int) -> list[PartialSums]:
+        partials = self._of_tick(partition, table, tick)
+        self._come_to(table, tick + self.ticks.open)
+        table.clock[REPORTED] = tick
+        for name in [name for name in table.clock if name.startswith((_AMOUNT, _FIRST))]:
+            if int(name.rsplit(" ", 1)[1]) <= tick:
+                del table.clock[name]
+        return partials
+
+    def _of_tick(self, partition: int, table: RowTable, tick: int) -> list[PartialSums]:
+        columns, cell = table.columns, tick % self.ticks.open
+        rows = np.flatnonzero(columns["tick"][:, cell] == tick)
+        symbols, keys = columns["group"][rows, cell], table.keys_of(rows)
+        state = {name: columns[name][rows] for name in self.reporting.start(0)}
+        state = self.reporting.placed(state, self.scope.draws(keys, [_PLACE] * len(rows)))
+        position = tick_position(self.source, tick, partition=partition)
+        draws = self.scope.draws(keys, [position] * len(rows))
+        told, before = self._told(table.clock, tick), _spent(table.clock)
+        state, spent, tally = self.reporting.report(state, before, symbols, tick, told, draws)
+        for name, column in state.items():
+            columns[name][rows] = column
+        table.touch(rows)
+        _hold(table.clock, spent)
+        said = np.flatnonzero(tally)
+        return [PartialSums(partition, tick, said, tally[said])]
+
+    def _told(self, clock: Clock, tick: int) -> Instruction:
+        if self.reporting.fixed is not None:
+            return self.reporting.fixed(tick)
+        if f"{_AMOUNT}{tick}" not in clock:
+            return NOTHING
+        return Instruction(clock[f"{_AMOUNT}{tick}"], clock[f"{_FIRST}{tick}"])
+
+
+def _spent(clock: Clock) -> dict[int, int]:
+    """Return what publications were charged, by tick."""
+    return {
+        int(name.removeprefix(_SPENT)): units
+        for name, units in clock.items()
+        if name.startswith(_SPENT)
+    }
+
+
+def _hold(clock: Clock, spent: Mapping[int, int]) -> None:
+    """Hold these charges instead of those of before."""
+    for name in [name for name in clock if name.startswith(_SPENT)]:
+        del clock[name]
+    clock.update({f"{_SPENT}{tick}": units for tick, units in spent.items()})
