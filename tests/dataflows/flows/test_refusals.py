@@ -113,6 +113,8 @@ TABLE = {
     "flows/rewriting.py Rewriting._after_gaps": COMMAND,
     "flows/rewriting.py extended_topics": COMMAND,
     "flows/stopped_state.py every_stop": COMMAND,
+    "flows/told_moves.py ToldMoves.kept": COMMAND,
+    "flows/told_moves.py ToldMoves.tell": COMMAND,
     "flows/stopped_state.py require_graceful_stop": COMMAND,
 }
 
