@@ -43,6 +43,7 @@ TABLE = {
     "publishing/lease.py Leases.require_no_other_sink": COMMAND,
     "kafka/failures.py scan": LATER + "Kafka goes away while a topic is read",
     "kafka/kafka_python.py KafkaPythonClient._embedded_topic": LOOK,
+    "kafka/kafka_python.py KafkaPythonClient._wait_for_partitions": COMMAND,
     "kafka/kafka_python.py KafkaPythonClient.add_partitions": COMMAND,
     "kafka/kafka_python.py KafkaPythonClient.create_topic": LATER + "no right to create topics",
     "kafka/kafka_python.py KafkaPythonClient.topic": LOOK,
