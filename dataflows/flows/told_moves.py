@@ -45,8 +45,14 @@ class ToldMoves:
 
     @classmethod
     def kept(cls, root: Path) -> "ToldMoves":
-        """Return what was written down."""
-        header, body = read((root / _FILE).read_bytes())
+        """Return what was written down; `StartRefused` if that is gone."""
+        try:
+            header, body = read((root / _FILE).read_bytes())
+        except FileNotFoundError:
+            raise StartRefused(
+                f"{root / _FILE} is missing, which the merge is to be told. Restore the state "
+                "directory from a backup, and run this once more; it completes what was begun."
+            ) from None
         entries = body.take_each(header["entries"])
         place = (header["topic"], header["identity"], header["reading"])
         return cls(*place, header["timestamp"], entries)

@@ -1,5 +1,6 @@
 """Talk to Kafka through the public calls of kafka-python, which is always installed."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -49,6 +50,8 @@ from fugu.dataflows.kafka.kafka_python_settings import settings_of
 
 Made = TypeVar("Made")
 _UNACKNOWLEDGED_RECORDS = 20_000
+_SHOWN_SECONDS, _SHOWN_PAUSE_SECONDS = 30, 0.05
+"""A broker may answer that it has added partitions before it shows them."""
 _NEVER_MS = 24 * 3600 * 1000
 """The producer must not give up a request by itself: it would go on with the next one, and leave a
 gap in the partition. `KafkaPythonWriter.flush` gives up, and the process ends with it."""
@@ -116,6 +119,18 @@ class KafkaPythonClient(Client):
             raise right_missing(name, type(error)) from None
         except KafkaError as error:
             raise self._unavailable(error) from None
+        self._wait_for_partitions(name, partitions)
+
+    def _wait_for_partitions(self, name: str, partitions: int) -> None:
+        """Return once the broker shows the partitions that it was told to add."""
+        deadline = time.monotonic() + _SHOWN_SECONDS
+        while (topic := self.topic(name)) is None or topic.partitions < partitions:
+            if time.monotonic() > deadline:
+                raise KafkaUnavailable(
+                    f"topic {name}: the broker does not show the partitions that were added, "
+                    f"after {_SHOWN_SECONDS} s. Run this once more."
+                )
+            time.sleep(_SHOWN_PAUSE_SECONDS)
 
     def reader(self, topic: str, *, headers: bool = False, committed: bool = True) -> Reader:
         consumer = self._reach(

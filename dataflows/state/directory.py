@@ -8,6 +8,7 @@ STATE/shard-0000/stopped.json       where each partition stood at the last grace
 STATE/shard-0000/finishing          there while streams are being finished
 STATE/lock                          of the supervisor, where there is one
 STATE/exchange.json                 there while directories are exchanged
+STATE/moved-people                  there while people of an aggregate are moved
 STATE/redrive/                      which refused records were driven again
 """
 

@@ -45,6 +45,7 @@ TABLE = {
     "publishing/lease.py Leases.require_no_other_sink": COMMAND,
     "kafka/failures.py scan": LATER + "Kafka goes away while a topic is read",
     "kafka/kafka_python.py KafkaPythonClient._embedded_topic": LOOK,
+    "kafka/kafka_python.py KafkaPythonClient._wait_for_partitions": COMMAND,
     "kafka/kafka_python.py KafkaPythonClient.add_partitions": COMMAND,
     "kafka/kafka_python.py KafkaPythonClient.create_topic": LATER + "no right to create topics",
     "kafka/kafka_python.py KafkaPythonClient.topic": LOOK,
@@ -115,6 +116,8 @@ TABLE = {
     "flows/rewriting.py Rewriting._after_gaps": COMMAND,
     "flows/rewriting.py extended_topics": COMMAND,
     "flows/stopped_state.py every_stop": COMMAND,
+    "flows/told_moves.py ToldMoves.kept": COMMAND,
+    "flows/told_moves.py ToldMoves.tell": COMMAND,
     "flows/stopped_state.py require_graceful_stop": COMMAND,
 }
 

@@ -19,7 +19,7 @@ from fugu.operators.secret import Secret
 from tests.dataflows.offline.evaluation.aggregates.samples import ZONES, Line, line, operator_of
 
 SECRET = secret_of(seed=5, run=1)
-WRITTEN = 10**12
+WRITTEN = 2 * 10**12
 """When Kafka got all records: later than any of their times."""
 
 
