@@ -62,7 +62,7 @@ def read_files(place: Path) -> tuple[pa.Table, list[Promise], dict[int, int]]:
     keys: list[list[bytes]] = []
     for path in paths:
         try:
-            table = pq.read_table(path, partitioning=None)
+            table = pq.read_table(path, partitioning=None, read_dictionary=["user"])
         except pa.ArrowInvalid:
             raise CannotBeEstimated(f"{path}: is no Parquet file") from None
         about = table.schema.metadata or {}
@@ -88,7 +88,7 @@ def read_files(place: Path) -> tuple[pa.Table, list[Promise], dict[int, int]]:
     order = np.lexsort((records["offset"].to_numpy(), records["partition"].to_numpy()))
     if (np.diff(order) != 1).any():
         records = records.take(pa.array(order))
-    return records.combine_chunks(), ordered, begins
+    return records, ordered, begins
 
 
 def _renumbered(table: pa.Table, numbers: list[int]) -> pa.Table:

@@ -119,14 +119,14 @@ def decoded_records(collected: pa.Table, promises: Sequence[Promise]) -> pa.Tabl
         if not len(own) and number + 1 < len(promises):
             continue
         table = decoded(own["content"], promise)
-        users = own["user"].cast(pa.string())
+        users = own["user"].cast(pa.string()).dictionary_encode()
         release = own["release"].cast(pa.string())
         columns: dict[str, Any] = {"user": users, "time": own["time"]}
         columns |= {name: table[name] for name in table.column_names}
         columns |= {"release": release, "partition": own["partition"], "offset": own["offset"]}
         columns["law"] = pa.array(np.full(len(own), number, dtype=np.int32))
         parts.append(pa.table(columns))
-    return pa.concat_tables(parts, promote_options="default").combine_chunks()
+    return pa.concat_tables(parts, promote_options="default")
 
 
 def once_each(collected: pa.Table) -> pa.Table:

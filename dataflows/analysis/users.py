@@ -63,8 +63,8 @@ def numbered_users(records: pa.Table) -> tuple[Integers, Sequence[str]]:
     users = records["user"]
     if users.null_count:
         return np.arange(len(users), dtype=np.int64), (_NO_KEY,)
-    codes = users.combine_chunks().dictionary_encode().indices
-    return codes.to_numpy().astype(np.int64), ()
+    codes = [chunk.indices for chunk in users.unify_dictionaries().chunks]
+    return pa.chunked_array(codes, pa.int32()).to_numpy().astype(np.int64), ()
 
 
 def estimated_shares(

@@ -44,6 +44,7 @@ from fugu.dataflows.commands.ledger import ledger
 from fugu.dataflows.commands.migrate import migrate
 from fugu.dataflows.commands.peek import peek
 from fugu.dataflows.commands.redrive import redrive
+from fugu.dataflows.commands.sample import sample
 from fugu.dataflows.commands.schema import schema
 from fugu.dataflows.commands.state_claim import claim
 from fugu.dataflows.commands.state_rebuild import rebuild
@@ -176,6 +177,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "explain": explain,
     "peek": peek,
     "export": export_topic,
+    "sample": sample,
     "migrate": migrate,
     "ledger": ledger,
     "redrive": redrive,

@@ -195,6 +195,9 @@ class DeclaredAggregate(AggregateOperator):
             "tick_milliseconds": self.in_ticks().width,
         }
 
+    def fields_read(self, fields: Sequence[str]) -> Sequence[str]:
+        return fields if self.sum is None else [*fields, self.sum.field]
+
     def values(self, fields: Sequence[str]) -> Values:
         groups, amounts = None, self.sum
         if self.groups is not None:

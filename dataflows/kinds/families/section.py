@@ -124,6 +124,10 @@ class OperatorSection(Section, ABC):
     def how_to_read(self) -> list[str]:
         """Return what an analyst must know of the output."""
 
+    def fields_read(self, fields: Sequence[str]) -> Sequence[str]:
+        """Return the fields of a record that values are read from."""
+        return fields
+
     def published(self) -> dict[str, Any]:
         """Return the section as a promise shows it: without who moves stream time."""
         declared = self.model_dump(by_alias=True, exclude_unset=True)

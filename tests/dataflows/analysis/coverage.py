@@ -5,6 +5,7 @@ is read are the bytes that the pipeline would publish, and the promise beside th
 """
 
 import tempfile
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +73,9 @@ def of_shares(kind: str, runs: int, users: int = 100) -> Coverage:
     tables = _read(kind, truth)
     held, widths, alarms = [], [], []
     for run in _runs(tables, runs, users):
-        estimates = run.shares()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", fugu.analysis.ModelAlarm)
+            estimates = run.shares()
         low, high = (estimates.table[name].to_numpy() for name in ("low", "high"))
         held.append(np.mean((low <= shares) & (shares <= high)))
         widths.append(np.median(high - low))
