@@ -151,11 +151,14 @@ class Place:
         return partition_of(key, self.partitions, hashes)
 
     def look(self) -> bool:
-        """Take in what was published; return whether every record has come to its end."""
-        for _, record in self.tail.read(self.document["sink"]["topic"]):
-            self.oracle.release(record, self.cost, self.total)
+        """Take in what was published; return whether every record has come to its end.
+
+        Dead letters come first, because a start that follows releases what was refused before.
+        """
         for _, record in self.tail.read(self.document["sink"]["dead_letters"]):
             self.oracle.refuse(record.value)
+        for _, record in self.tail.read(self.document["sink"]["topic"]):
+            self.oracle.release(record, self.cost, self.total)
         return self.oracle.settled == len(self.oracle.sent)
 
     def check_budgets(self, pipeline: Path) -> None:
