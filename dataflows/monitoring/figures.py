@@ -9,6 +9,7 @@ from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.monitoring.notices import Kind, Notice, Unmoved, silences
 from fugu.dataflows.monitoring.ticks_wait import HEARTBEATS, PATIENCE_SECONDS
+from fugu.dataflows.stages.waiting_step import Gate
 
 _UNMOVED_SECONDS = 30.0
 _NAMED = 3
@@ -73,6 +74,26 @@ class FiguresWait:
             return (_1970 + timedelta(milliseconds=end)).strftime("%Y-%m-%d %H:%M:%S")
         except OverflowError:
             return f"{end} ms since 1970"
+
+
+@dataclass(frozen=True)
+class UsersWait:
+    """Find partitions of `topic` whose users wait to be asked by the collector of their reports."""
+
+    topic: str
+    gate: Gate
+
+    def notices(self, now: float) -> Iterable[Notice]:
+        """Return what is to be said."""
+        for partition, (_, since) in sorted(dict(self.gate.waiting).items()):
+            if now - since > _UNMOVED_SECONDS:
+                text = (
+                    f"topic {self.topic}, partition {partition}: records have waited for "
+                    f"{now - since:.0f} s, because nothing is asked of their users yet: all "
+                    "partitions must have told the tick before, for which heartbeats do "
+                    f"({HEARTBEATS}), and the process of shard 0, which collects, must run"
+                )
+                yield Notice(Kind.FIGURES_WAIT, self.topic, partition, text, still=False)
 
 
 @dataclass(frozen=True)

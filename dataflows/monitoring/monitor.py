@@ -9,12 +9,13 @@ from typing import Self
 
 from fugu.dataflows.base.metrics import BUILD, REFUSED_STARTS, Metrics
 from fugu.dataflows.flows.added_partitions import added_partitions
+from fugu.dataflows.flows.asking import AskingPlan
 from fugu.dataflows.flows.log_reading import LogPlan
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.monitoring.budgets import Budgets
 from fugu.dataflows.monitoring.clocks_ahead import ClocksAhead
-from fugu.dataflows.monitoring.figures import FiguresWait, PoliciesBehind
+from fugu.dataflows.monitoring.figures import FiguresWait, PoliciesBehind, UsersWait
 from fugu.dataflows.monitoring.health import Health, Snapshots
 from fugu.dataflows.monitoring.notices import Sentinel
 from fugu.dataflows.monitoring.refused_share import RefusedShare
@@ -149,6 +150,8 @@ class Monitor:
                 sentinels.append(PoliciesBehind(plan.wait))
             if isinstance(plan, LogPlan):
                 sentinels.append(FiguresWait(topic, metrics.standing, plan.ticks))
+            if isinstance(plan, AskingPlan):
+                sentinels.append(UsersWait(topic, plan.gate))
         ticks, budget = self._file.pipeline.operator.in_ticks(), self._file.pipeline.budget
         if ticks is not None:
             sentinels.append(TicksWait(topic, metrics.standing, ticks))

@@ -187,24 +187,24 @@ class Collector(ABC):
 
     def audit(self) -> Mapping[str, object]:
         """Return the exact loss of the first publication, and how exact counts are."""
-        units = self._first
+        units = self.first_units
         law = self.law(units)
         return {
             "charge of the first publication in nats": in_nats(units),
             "exact loss of one of its reports in nats": in_nats(law.charge),
             "probability that a report supports the true symbol": law.p,
             "probability that it supports a given other symbol": law.q,
-            "variance of a count per user, first publication": law.spread / self._share,
+            "variance of a count per user, first publication": law.spread / self.first_share,
             **self._more(),
         }
 
     @property
     @abstractmethod
-    def _first(self) -> int:
+    def first_units(self) -> int:
         """Return the units of a report of the first publication."""
 
     @property
-    def _share(self) -> float:
+    def first_share(self) -> float:
         """Return the share of users who report for the first publication."""
         return 1.0
 

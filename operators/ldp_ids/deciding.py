@@ -85,11 +85,11 @@ class DecidingCollector(Collector):
         return state["first"].copy()
 
     @property
-    def _first(self) -> int:
-        return self._units(self._first_amount)
+    def first_units(self) -> int:
+        return self._units(self._first_offer)
 
     @property
-    def _first_amount(self) -> int:
+    def _first_offer(self) -> int:
         return int(self._offer(self.rule.start(1)).publication[0])
 
 
@@ -164,11 +164,11 @@ class PopulationDivision(DecidingCollector):
         return np.where(reported, (state["first"] + state["amount"]) % pool, state["first"])
 
     @property
-    def _share(self) -> float:
-        return self._first_amount / EVERYBODY
+    def first_share(self) -> float:
+        return self._first_offer / EVERYBODY
 
     def _more(self) -> Mapping[str, object]:
         return {
             "share of users who decide at a tick": self.rule.decision / EVERYBODY,
-            "share of users who report for the first publication": self._share,
+            "share of users who report for the first publication": self.first_share,
         }

@@ -39,11 +39,11 @@ class CollectedUniform(Collector):
         )
 
     def _at_a_tick(self, tick: int) -> Instruction:
-        return Instruction(self._first)
+        return Instruction(self.first_units)
 
     def _published_with(self, state: State) -> Integers:
-        return np.full(len(state["budget"]), self._first)
+        return np.full(len(state["budget"]), self.first_units)
 
     @property
-    def _first(self) -> int:
+    def first_units(self) -> int:
         return self.units // self.window

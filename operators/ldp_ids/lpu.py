@@ -47,12 +47,12 @@ class CollectedPopulationUniform(Collector):
         return np.full(len(state["budget"]), self.units)
 
     @property
-    def _first(self) -> int:
+    def first_units(self) -> int:
         return self.units
 
     @property
-    def _share(self) -> float:
+    def first_share(self) -> float:
         return 1.0 / self.window
 
     def _more(self) -> Mapping[str, object]:
-        return {"share of users who report at a tick": self._share}
+        return {"share of users who report at a tick": self.first_share}

@@ -45,5 +45,5 @@ class CollectedSample(Collector):
         return np.full(len(state["budget"]), self.units)
 
     @property
-    def _first(self) -> int:
+    def first_units(self) -> int:
         return self.units

@@ -2,6 +2,9 @@
 
 What the paper decides in the same tick is run as a reference, and compared with the print; what
 Fugu runs decides one tick ahead, and stands beside it. Writes `results/ldp_ids_errors.txt`.
+
+The print is of 10 seeds and has a standard error of up to 4 %, and streams of the same law differ;
+runs here are of several streams. A mean may be 10 % off, or what both errors explain together.
 """
 
 from itertools import groupby
@@ -14,13 +17,15 @@ import pytest
 from tests.operators.ldp_ids.moving_users import Cell, ahead, cells, same_tick
 
 RESULTS = Path(__file__).parent / "results" / "ldp_ids_errors.txt"
-STREAM, RUNS, TOLERANCE = 1, 8, 0.10
+RUNS, TOLERANCE = 10, 0.10
+PRINTED_ERROR, MOST_ERRORS = 0.04, 2.0
 
 
 @pytest.mark.acceptance
 def test_errors_of_ldp_ids_are_those_of_section_9() -> None:
     lines = [
-        "Mean absolute error per tick and cell of 2,000 moving users, +- standard error, SUE; in",
+        "Mean absolute error per tick and cell of 2,000 moving users, +- standard error over 10",
+        "streams of the same law, SUE; in",
         "brackets, what the specification (section 9) prints. Of mechanisms that decide, the first",
         "number is that of Fugu, which decides one tick ahead, and the second one that of the",
         "paper, which decides and publishes in the same tick; the print is of the second.",
@@ -36,7 +41,7 @@ def test_errors_of_ldp_ids_are_those_of_section_9() -> None:
             text = f"{cell.kind} {_told(fugu)}"
             text += "" if paper is None else f" / {_told(paper)}"
             shown.append(text + ("" if cell.absolute is None else f" [{cell.absolute:g}]"))
-            if cell.absolute and abs(compared.mean() / cell.absolute - 1.0) > TOLERANCE:
+            if cell.absolute and _differs(compared, cell.absolute):
                 wrong.append((window, epsilon, shown[-1]))
         lines += [f"{window:<3} {epsilon:<4g}", *(f"    {one}" for one in shown)]
     RESULTS.write_text("\n".join(lines) + "\n")
@@ -44,12 +49,18 @@ def test_errors_of_ldp_ids_are_those_of_section_9() -> None:
 
 
 def _measured(cell: Cell) -> tuple[np.ndarray, np.ndarray | None]:
-    seeds = range(RUNS)
-    fugu = np.array([ahead(cell, STREAM, np.random.default_rng(seed)) for seed in seeds])
+    streams = range(1, RUNS + 1)
+    fugu = np.array([ahead(cell, s, np.random.default_rng(s)) for s in streams])
     if not cell.decides:
         return fugu, None
-    paper = [same_tick(cell, STREAM, np.random.default_rng(100 + seed)) for seed in seeds]
+    paper = [same_tick(cell, s, np.random.default_rng(100 + s)) for s in streams]
     return fugu, np.array(paper)
+
+
+def _differs(errors: np.ndarray, printed: float) -> bool:
+    own = errors.std(ddof=1) / sqrt(RUNS)
+    explained = MOST_ERRORS * sqrt(own**2 + (PRINTED_ERROR * printed) ** 2)
+    return bool(abs(errors.mean() - printed) > max(TOLERANCE * printed, explained))
 
 
 def _told(errors: np.ndarray) -> str:

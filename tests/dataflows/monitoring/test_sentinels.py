@@ -19,7 +19,7 @@ from fugu.dataflows.base.stream_time import PEOPLE, StreamTime
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.monitoring.budgets import Budgets
 from fugu.dataflows.monitoring.clocks_ahead import ClocksAhead
-from fugu.dataflows.monitoring.figures import FiguresWait
+from fugu.dataflows.monitoring.figures import FiguresWait, UsersWait
 from fugu.dataflows.monitoring.notices import Kind, Notice, Sentinel
 from fugu.dataflows.monitoring.refused_share import RefusedShare
 from fugu.dataflows.monitoring.stream_times import StreamTimes
@@ -27,6 +27,7 @@ from fugu.dataflows.monitoring.streams_limit import StreamsLimit
 from fugu.dataflows.monitoring.ticks_wait import TicksWait
 from fugu.dataflows.monitoring.time_units import TimeUnits
 from fugu.dataflows.records.time_units import Format
+from fugu.dataflows.stages.waiting_step import Gate
 
 HOUR = 3_600_000
 TICKS = Ticks(width=HOUR, grace=0, max_jump=100)
@@ -124,6 +125,22 @@ def test_records_far_ahead_of_kafka_are_said_for_five_minutes() -> None:
     assert noticed(sentinel, 301.0) is None
     standing.ahead_of_kafka[3] = 3
     assert noticed(sentinel, 302.0) is not None
+
+
+def test_users_who_are_not_asked() -> None:
+    gate = Gate()
+    gate.note(2, position=40, tick=7)
+    [(_, since)] = gate.waiting.values()
+    gate.note(2, position=40, tick=7)
+    sentinel = UsersWait("raw", gate)
+    assert noticed(sentinel, since + 29.0) is None
+    notice = noticed(sentinel, since + 45.0)
+    assert notice is not None
+    assert (notice.kind, notice.partition, notice.still) == (Kind.FIGURES_WAIT, 2, False)
+    assert "partition 2: records have waited for 45 s" in notice.text
+    gate.note(2, position=60, tick=None)
+    assert noticed(sentinel, since + 45.0) is None
+    assert gate.positions == {2: 60}
 
 
 def test_stream_time_that_does_not_begin() -> None:

@@ -206,7 +206,7 @@ def test_figures_are_unbiased_and_err_as_they_say(
 def test_the_error_of_lbu_is_that_of_the_specification() -> None:
     """Section 9: the mean absolute error is sqrt(2 n v(epsilon / w) / pi)."""
     mechanism = CollectedUniform(50, window=10, epsilon=1.0)
-    said = mechanism.law(mechanism._first).spread * 2_000
+    said = mechanism.law(mechanism.first_units).spread * 2_000
     assert np.sqrt(2 / np.pi * said) == pytest.approx(711, rel=0.01)
 
 
@@ -237,4 +237,4 @@ def test_what_is_asked_is_within_the_budget_of_a_window() -> None:
         for first in range(len(amounts) - 4):
             spent = sum(amounts[first : first + 5]) + 5 * mechanism.rule.decision
             assert spent <= units_of(1.0)
-    assert CollectedPopulationUniform(3, window=4, epsilon=1.0)._share == 0.25
+    assert CollectedPopulationUniform(3, window=4, epsilon=1.0).first_share == 0.25

@@ -8,6 +8,7 @@ from fugu.dataflows.offline.auditing.aggregates.policies import audited_policies
 from fugu.dataflows.offline.auditing.aggregates.real_time import audited_real_time
 from fugu.dataflows.offline.auditing.aggregates.windows import audited_windows
 from fugu.dataflows.offline.auditing.audited import Audited
+from fugu.dataflows.offline.auditing.collected.family import audited_collected
 from fugu.dataflows.offline.auditing.displaced.family import audited_displaced
 from fugu.dataflows.offline.auditing.records.family import audited_records
 from fugu.dataflows.offline.auditing.series.family import audited_series
@@ -20,6 +21,7 @@ _FAMILIES: Mapping[Evaluation, Callable[[PipelineFile, int], Audited]] = {
     "windows": audited_windows,
     "policies": audited_policies,
     "real_time": audited_real_time,
+    "collected": audited_collected,
 }
 
 

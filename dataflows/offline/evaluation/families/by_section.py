@@ -4,6 +4,7 @@ from typing import Any
 
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.kinds import Operator
+from fugu.dataflows.offline.evaluation.aggregates.collected import CollectedFamily
 from fugu.dataflows.offline.evaluation.aggregates.real_time import RealTimeFamily
 from fugu.dataflows.offline.evaluation.aggregates.strategies import PolicyFamily, WindowFamily
 from fugu.dataflows.offline.evaluation.family import Family, Wanted
@@ -16,6 +17,7 @@ _FAMILIES: dict[str, type[Family[Any, Any]]] = {
     "windows": WindowFamily,
     "policies": PolicyFamily,
     "real_time": RealTimeFamily,
+    "collected": CollectedFamily,
 }
 _OPTIONS = {
     "average": ("--average", "does not displace values"),

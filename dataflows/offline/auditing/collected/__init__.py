@@ -1,0 +1,1 @@
+"""Audit counts from private reports."""
