@@ -38,14 +38,17 @@ def save(released: Released, path: Path) -> None:
 
 def _draw_counts(axes: Axes, released: Released, zone: str, hours: np.ndarray) -> None:
     column = ZONES.index(zone)
+    ends = []
     for name, (values, errors) in released.estimates.items():
         reach = 1.96 * np.nan_to_num(errors[:, column])
         low, high = values[:, column] - reach, values[:, column] + reach
+        ends += [low.min(), high.max()]
         axes.stairs(high, hours, baseline=low, fill=True, color=_BANDS[name], alpha=0.8)
     for name, (values, _) in released.estimates.items():
         axes.stairs(values[:, column], hours, baseline=None, color=_COLOURS[name], label=name)
     middle = hours[:-1] + 0.125
     axes.plot(middle, released.truth[:, column], color=_TRUE, lw=1.3, label="true")
+    axes.set_ylim(min(ends), max(ends))
     axes.set_title(f"riders in {zone}, with 95 % of the noise", fontsize=11)
     axes.legend(frameon=False, fontsize=9)
 
@@ -62,5 +65,5 @@ def _draw_leakage(axes: Axes, released: Released, hours: np.ndarray) -> None:
     for name, told in released.leakage.items():
         axes.stairs(told.backward, hours, baseline=None, color=_COLOURS[name], label=name)
     axes.set_ylim(0, None)
-    axes.set_title("nats told about a rider's zone of now, so far", fontsize=11)
+    axes.set_title("nats told so far about where a rider is now", fontsize=11)
     axes.legend(frameon=False, fontsize=9)

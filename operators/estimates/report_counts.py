@@ -47,7 +47,7 @@ def estimated_counts(told: Floats) -> CountEstimate:
     """Count from one row of estimates of each user, `(users, n)`; NaN: a user without a report."""
     if told.ndim != 2:
         raise ValueError("told: one row of estimates for each user is needed")
-    there = ~np.isnan(told).any(axis=1)
+    there = np.asarray(~np.isnan(told).any(axis=1))
     symbols, without = told.shape[1], int(len(there) - there.sum())
     some = told[there]
     variance = (some * some - some).sum(axis=0)
