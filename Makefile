@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo bikes city clickstream heart-rate household patients quick test test-clients acceptance bench docs lint clean need-python need-kafka
+.PHONY: help demo bikes city clickstream commute heart-rate household patients quick test test-clients acceptance bench docs lint clean need-python need-kafka
 
 # Without cached bytecode each of the hundreds of processes that tests start would compile Python anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -36,6 +36,10 @@ heart-rate: need-python .venv/dev ## displace a day of heart rates in time, and 
 city: need-python .venv/dev ## count people by zone, and draw two strategies beside the truth
 	@mkdir -p build
 	@.venv/bin/python -m examples.city --plot build/city.png
+
+commute: need-python .venv/dev ## report and count the same riders, and draw what both tell together
+	@mkdir -p build
+	@.venv/bin/python -m examples.commute --plot build/commute.png
 
 bikes: need-python .venv/dev ## count rentals by district and hour, until the budget is spent
 	@mkdir -p build

@@ -1,9 +1,8 @@
-"""Estimate how many users have each symbol now, from the reports in force, whatever they cost.
+"""Estimate how many users have each symbol, from one unbiased estimate of each user.
 
->>> bits = np.array([[True, False], [True, True], [False, False]])
->>> estimate = estimated_counts(bits, np.array([2.0, 1.0, 0.0]))
->>> estimate.counts.round(3).tolist(), estimate.standard_errors.round(3).tolist()
-([4.623, 2.46], [2.2, 2.2])
+>>> estimate = estimated_counts(np.array([[2.1, -0.5], [-0.4, 2.2], [np.nan, np.nan]]))
+>>> estimate.counts.round(2).tolist(), estimate.standard_errors.round(2).tolist()
+([2.2, 2.2], [1.69, 1.84])
 """
 
 from dataclasses import dataclass
@@ -11,24 +10,22 @@ from statistics import NormalDist
 
 import numpy as np
 
-from fugu.operators.mechanism import Array, Floats
+from fugu.operators.mechanism import Floats
 
 
 @dataclass(frozen=True, eq=False)
 class CountEstimate:
-    """Hold counts of all symbols, `(n,)`, with the standard errors that flipped bits cause.
+    """Hold counts of all symbols, `(n,)`, with standard errors.
 
-    Let user i report with f_i = 1 / (e^(epsilon_i / 2) + 1), the probability that a bit is flipped.
-    Then (bit - f_i) / (1 - 2 f_i) has the mean 1 for the reported symbol and 0 for any other one,
-    and the variance f_i (1 - f_i) / (1 - 2 f_i)^2 = e^(epsilon_i / 2) / (e^(epsilon_i / 2) - 1)^2
-    for every symbol. The sum over users is unbiased for the symbols that reports in force were made
-    of, with the sum of these variances.
+    Let e_ij estimate without a bias whether user i has symbol j (`share_reader`), whatever the
+    budgets of users are. The sum over users is unbiased, and so is the sum of e_ij^2 - e_ij for
+    its variance, because e_ij^2 has the mean of a variance and of what is true.
 
     Not in the bars: a user without a report counts as 1 / n of each symbol, a guess that is wrong
-    by up to 1, and there are `without_report` of them; and a report in force may be older than the
-    symbol of now. A count may be below 0: leave it so, or sums of counts are too large.
+    by up to 1, and there are `without_report` of them; and an estimate may be about an earlier
+    record. A count may be below 0: leave it so, or sums of counts are too large.
 
-    Source: PBA specification, section 3 (estimator at the server).
+    Source: PBA specification, section 3 (estimator at the server, mixed budgets).
     """
 
     counts: Floats
@@ -38,7 +35,7 @@ class CountEstimate:
     def intervals(self, confidence: float = 0.95) -> Floats:
         """Return the lower and the upper end for each symbol, `(n, 2)`, by the normal law.
 
-        Each by itself holds the count of reported symbols with about this probability.
+        Each by itself holds the true count with about this probability, if there are many users.
         """
         if not 0.0 < confidence < 1.0:
             raise ValueError(f"confidence: must be between 0 and 1, not {confidence}")
@@ -46,20 +43,13 @@ class CountEstimate:
         return np.stack([self.counts - margin, self.counts + margin], axis=1)
 
 
-def estimated_counts(reports: Array, epsilons: Floats) -> CountEstimate:
-    """Estimate from one report of each user: bits `(users, n)`, and nats `(users,)`.
-
-    An epsilon of 0 says that the user has no report, whatever the bits are. `ValueError` for
-    anything that is no number of nats.
-    """
-    if not (np.isfinite(epsilons) & (epsilons >= 0.0)).all():
-        raise ValueError("epsilons: each must be a number of nats, 0 for a user without a report")
-    if reports.ndim != 2 or len(reports) != len(epsilons):
-        raise ValueError("reports: one row of bits for each epsilon is needed")
-    there = epsilons > 0.0
-    growth = np.exp(epsilons[there] / 2.0)
-    f = (1.0 / (growth + 1.0))[:, None]
-    symbols, without = reports.shape[1], int(len(there) - there.sum())
-    counts = ((reports[there] - f) / (1.0 - 2.0 * f)).sum(axis=0) + without / symbols
-    variance = float((growth / np.expm1(epsilons[there] / 2.0) ** 2).sum())
-    return CountEstimate(counts, np.full(symbols, np.sqrt(variance)), without)
+def estimated_counts(told: Floats) -> CountEstimate:
+    """Count from one row of estimates of each user, `(users, n)`; NaN: a user without a report."""
+    if told.ndim != 2:
+        raise ValueError("told: one row of estimates for each user is needed")
+    there = np.asarray(~np.isnan(told).any(axis=1))
+    symbols, without = told.shape[1], int(len(there) - there.sum())
+    some = told[there]
+    variance = (some * some - some).sum(axis=0)
+    counts = some.sum(axis=0) + without / symbols
+    return CountEstimate(counts, np.sqrt(np.maximum(variance, 0.0)), without)

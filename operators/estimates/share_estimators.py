@@ -34,6 +34,9 @@ from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.wevent_local.window_reports import WindowReports
 
+_TOLD = "told"
+"""The column of the last estimates."""
+
 
 class ShareReader(Protocol):
     """Estimate shares from one release of each of several distinct streams at a time."""
@@ -245,25 +248,37 @@ class LearningReader:
 
 @dataclass(frozen=True)
 class ReportReader:
-    """Estimate by the report in force, new or repeated: (bit - f) / (1 - 2 f).
+    """Estimate by new reports, each weighted by how likely the user was to make one.
 
-    Every report has an f of its own, which follows from its budget. The estimate is unbiased for
-    the symbol that the report was made of, and stands for those records that repeat it.
+    A new report says (bit - f) / (1 - 2 f), where f follows from its budget, divided by the
+    probability of a new report if this symbol is the true one; a repeated one says 0. Which users
+    repeat depends on what is true, so this is unbiased for the symbol of the record, and the report
+    in force is not: those that happen to hold the true symbol are kept. Where no report could be
+    made, whatever is true, the last estimate stands; it is about the last record that could.
+
+    Source: PBA specification, section 3, corrected by Horvitz and Thompson 1952: the estimator
+    there takes the report in force.
     """
 
     mechanism: WindowReports
 
     def start(self, rows: int) -> State:
-        return self.mechanism.start(rows)
+        return {**self.mechanism.start(rows), _TOLD: np.full((rows, self.mechanism.symbols), nan)}
 
     def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
         """Follow the budgets, which are functions of releases."""
-        after = self.mechanism.follow_releases(state, releases)
+        inner = {name: column for name, column in state.items() if name != _TOLD}
+        chances = self.mechanism.report_chances(inner)
+        after = self.mechanism.follow_releases(inner, releases)
         budgets, places = np.unique(after["budget"], return_inverse=True)
         reports = self.mechanism.reports
-        chances = [reports.flip_chance(units) if units else nan for units in budgets.tolist()]
-        f = np.array(chances)[places][:, None]
-        return after, np.asarray((releases.values - f) / (1.0 - 2.0 * f))
+        flips = [reports.flip_chance(units) if units else nan for units in budgets.tolist()]
+        f = np.array(flips)[places][:, None]
+        fresh = np.equal(np.asarray(releases.kinds), Kind.FRESH)[:, None]
+        possible = chances > 0.0
+        weighted = (releases.values - f) / ((1.0 - 2.0 * f) * np.where(possible, chances, 1.0))
+        told = np.where(fresh, weighted, np.where(possible, 0.0, state[_TOLD]))
+        return {**after, _TOLD: told}, told
 
 
 def unbiased_reader(mechanism: Mechanism) -> ShareReader | None:

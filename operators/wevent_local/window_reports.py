@@ -235,6 +235,30 @@ class WindowReports(RepeatingMechanism, ABC):
         report = np.where(published[:, None], releases.values, state["report"])
         return self._after(state, self._offer(state), published, report)
 
+    def report_chances(self, state: State) -> Floats:
+        """Return P(the next position has a new report given its symbol), `(rows, symbols)`.
+
+        It is 0 where the budget allows none, and else depends on the report in force, which is
+        public, where the rule asks about it.
+        """
+        offer = self._offer(state)
+        possible = offer.publication > 0
+        chances = np.repeat(possible[:, None].astype(np.float64), self.symbols, axis=1)
+        asked = np.flatnonzero(self._asks(state) & possible)
+        if len(asked):
+            report = state["report"][asked]
+            public = np.stack([report.sum(axis=1), offer.publication[asked]])
+            distinct, places = np.unique(public, axis=1, return_inverse=True)
+            words = [
+                [self._decision.wish_words(holds, *one) for holds in (False, True)]
+                for one in distinct.T.tolist()
+            ]
+            wishes = np.array(words, dtype=np.float64) / 2.0**64
+            chances[asked] = np.take_along_axis(
+                wishes[places.ravel()], report.astype(np.int64), axis=1
+            )
+        return chances
+
     def guarantees(self) -> tuple[Guarantee, ...]:
         return (reports_guarantee(in_nats(self.rule.most), self.window, self.ticks),)
 

@@ -167,8 +167,10 @@ class WindowReportsOperator(AlphabetOperator):
             *(absent if self.in_ticks() else []),
             "a release is a set: each symbol is in it, or missing from it, by chance with the "
             "probability f = 1 / (exp(epsilon / 2) + 1), where epsilon stands beside the set.",
-            "do not compare shares of sets: estimate (bit - f) / (1 - 2 f) for every user and "
-            "symbol, with the f of the report in force, and add up (share_reader).",
+            "do not compare shares of sets: a new report says (bit - f) / (1 - 2 f) of each "
+            "symbol, divided by the probability of a new report if it is true, and a repeated one "
+            "says 0 (share_reader, estimated_counts). Reports in force that hold the truth are "
+            "kept more often, so they lean towards it.",
             'what is marked "repeated" is the report in force: the truth was, up to noise, still '
             "like it, or the budget of the window did not allow a new one.",
         ]

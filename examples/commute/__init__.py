@@ -1,0 +1,1 @@
+"""Riders by zone, twice: local reports and central counts of the same people."""
