@@ -80,18 +80,24 @@ def cells() -> Iterator[Cell]:
 @cache
 def counts(seed: int) -> Integers:
     """Return how many users are in each cell, `(ticks, cells)`."""
+    return np.stack([np.bincount(where, minlength=CELLS) for where in walks(seed)])
+
+
+@cache
+def walks(seed: int) -> Integers:
+    """Return the cell of every user, `(ticks, users)`."""
     rng = np.random.default_rng(seed)
     popularity = 1.0 / np.arange(1, CELLS + 1)
     popularity /= popularity.sum()
     where = rng.choice(CELLS, size=USERS, p=popularity)
-    ticks = [np.bincount(where, minlength=CELLS)]
+    ticks = [where]
     for tick in range(2, TICKS + 1):
         rolled = np.roll(popularity, 17 * ((tick > 100) + (tick > 200)))
         jump = rng.choice(CELLS, size=USERS, p=rolled)
         moves = rng.choice(4, size=USERS, p=[0.80, 0.06, 0.06, 0.08])
         near = (where + np.array([0, 1, -1, 0])[moves]) % CELLS
         where = np.where(moves == 3, jump, near)
-        ticks.append(np.bincount(where, minlength=CELLS))
+        ticks.append(where)
     return np.stack(ticks)
 
 
