@@ -80,11 +80,14 @@ class ReportsPerTick(PerTick):
             rows: Integers = np.arange(len(names))
             run = self._running.run(self.own(state), rows, inputs, draws)
             after, releases = run.state, run.releases
-        age, running = state[AGE] + 1, np.ones(len(names), dtype=bool)
-        if self.ticks.life is not None:
-            running = age < self.ticks.life
-            age = np.where(running, age, 0)
-        return {**after, AGE: age, "running": running}, releases
+        return {**after, **self._grown(state)}, releases
+
+    def _grown(self, state: State) -> State:
+        """Return how old streams are after a tick, and which of them go on without a record."""
+        age = state[AGE] + 1
+        if self.ticks.life is None:
+            return {AGE: age, "running": np.ones(len(age), dtype=bool)}
+        return {AGE: np.where(age < self.ticks.life, age, 0), "running": age < self.ticks.life}
 
 
 def report_columns(mechanism: Mechanism, ticks: Ticks) -> Callable[[int], State]:

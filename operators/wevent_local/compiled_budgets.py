@@ -1,4 +1,8 @@
-"""Spread the budget of a window as the rules and flags of reports do, one position of one row."""
+"""Spread the budget of a window as the rules and flags of reports do, one position of one row.
+
+Budget distribution is not among them. It offers another budget at almost every position, and how
+many words keep a bit with it takes longer to compute than a step.
+"""
 
 from typing import NamedTuple
 
@@ -7,22 +11,15 @@ import numpy as np
 from fugu.operators.compiled.compiling import part
 from fugu.operators.compiled_charges import spent_after
 from fugu.operators.mechanism import Array, Integers, State
-from fugu.operators.wevent.allocation import (
-    BudgetAbsorption,
-    BudgetDistribution,
-    Rule,
-    Sample,
-    Uniform,
-)
+from fugu.operators.wevent.allocation import BudgetAbsorption, Rule, Sample, Uniform
 from fugu.operators.wevent.donor_allocation import DonorAllocation
 from fugu.operators.wevent.flags import Flags, Markov, Schedule
 from fugu.operators.wevent_local.markov_flags import MarkovSinceReport
 
-_UNIFORM, _SAMPLE, _DISTRIBUTION, _ABSORPTION, _DONORS = range(5)
+_UNIFORM, _SAMPLE, _ABSORPTION, _DONORS = range(4)
 _CODES: dict[type[Rule], int] = {
     Uniform: _UNIFORM,
     Sample: _SAMPLE,
-    BudgetDistribution: _DISTRIBUTION,
     BudgetAbsorption: _ABSORPTION,
     DonorAllocation: _DONORS,
 }
@@ -72,7 +69,6 @@ class Ledgers(NamedTuple):
     tick: Integers
     recent: Integers
     spent: Integers
-    shares: Integers
     last: Integers
     multiple: Integers
     donors: Array
@@ -82,15 +78,14 @@ class Ledgers(NamedTuple):
     def of(cls, state: State) -> "Ledgers":
         """Share the columns of a state."""
         rows = len(state["tick"])
-        none, nothing = np.zeros((rows, 0), dtype=np.int64), np.zeros(rows, dtype=np.int64)
+        none, nothing = np.zeros((rows, 0), dtype=bool), np.zeros(rows, dtype=np.int64)
         return cls(
             state["tick"],
             state["recent"],
             state["spent"],
-            state.get("shares", none),
             state.get("last", nothing),
             state.get("multiple", nothing),
-            state.get("donors", none.astype(bool)),
+            state.get("donors", none),
             state.get("silenced", nothing.astype(bool)),
         )
 
@@ -104,8 +99,6 @@ def offered(rule: CompiledRule, ledgers: Ledgers, row: int, since: int) -> tuple
         publication = rule.epsilon // rule.window
     elif rule.code == _SAMPLE:
         publication = rule.epsilon if tick % rule.window == 0 else 0
-    elif rule.code == _DISTRIBUTION:
-        publication = (rule.epsilon // 2 - _sum(ledgers.shares, row)) // 2
     elif rule.code == _ABSORPTION:
         silent = max(ledgers.multiple[row] - 1, 0)
         share = min(max(tick + 1 - ledgers.last[row] - silent, 0), rule.window)
@@ -117,7 +110,7 @@ def offered(rule: CompiledRule, ledgers: Ledgers, row: int, since: int) -> tuple
             share = 2
         publication = share * rule.share
     publication = publication if publication >= rule.smallest else 0
-    if rule.code <= _DISTRIBUTION:
+    if rule.code <= _SAMPLE:
         share = publication
     return decision, publication, share
 
@@ -139,9 +132,7 @@ def settled(
     _push(ledgers.recent, row, charge)
     ledgers.tick[row] += 1
     ledgers.spent[row] = spent_after(ledgers.spent[row], charge)
-    if rule.code == _DISTRIBUTION:
-        _push(ledgers.shares, row, share if published else 0)
-    elif rule.code == _ABSORPTION:
+    if rule.code == _ABSORPTION:
         if published:
             ledgers.last[row], ledgers.multiple[row] = ledgers.tick[row], share
     elif rule.code == _DONORS:

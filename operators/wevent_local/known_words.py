@@ -25,34 +25,46 @@ class KnownWords(NamedTuple):
     cases: Integers
     wishes: Words
 
+    @classmethod
+    def none(cls) -> "KnownWords":
+        """Know nothing."""
+        numbers, words = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)
+        return cls(numbers, words, numbers, numbers, words)
+
+    def with_kept(self, units: int, words: int) -> "KnownWords":
+        """Return the same with the words of a budget."""
+        place = np.searchsorted(self.units, units)
+        if units in self.units[place : place + 1]:
+            return self
+        kept = np.insert(self.kept, place, np.uint64(words))
+        return self._replace(units=np.insert(self.units, place, units), kept=kept)
+
+    def with_wish(self, offered: int, case: int, words: int) -> "KnownWords":
+        """Return the same with the words of a decision."""
+        first, end = (np.searchsorted(self.offered, offered, side) for side in ("left", "right"))
+        place = first + np.searchsorted(self.cases[first:end], case)
+        return self._replace(
+            offered=np.insert(self.offered, place, offered),
+            cases=np.insert(self.cases, place, case),
+            wishes=np.insert(self.wishes, place, np.uint64(words)),
+        )
+
 
 @dataclass(eq=False)
 class WordMemo:
-    """Compute numbers of words when they are asked for, and remember some of them."""
+    """Compute numbers of words when they are missing, and remember some of them."""
 
     kept_words: Callable[[int], int]
     wish_words: Callable[[bool, int, int], int]
-    _kept: dict[int, int] = field(default_factory=dict)
-    _wishes: dict[tuple[int, int], int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.known = self._sorted()
+    known: KnownWords = field(default_factory=KnownWords.none)
 
     def learn(self, units: int, case: int) -> None:
         """Remember the words of a budget and, unless the case is -1, of a decision with it."""
-        if len(self._kept) + len(self._wishes) >= MOST_KNOWN:
-            self._kept, self._wishes = {}, {}
-        self._kept[units] = self.kept_words(units)
+        known = self.known
+        if len(known.units) + len(known.offered) >= MOST_KNOWN:
+            known = KnownWords.none()
+        known = known.with_kept(units, self.kept_words(units))
         if case >= 0:
-            self._wishes[units, case] = self.wish_words(case % 2 == 1, case // 2, units)
-        self.known = self._sorted()
-
-    def _sorted(self) -> KnownWords:
-        kept, wishes = sorted(self._kept.items()), sorted(self._wishes.items())
-        return KnownWords(
-            np.array([units for units, _ in kept], dtype=np.int64),
-            np.array([words for _, words in kept], dtype=np.uint64),
-            np.array([offered for (offered, _), _ in wishes], dtype=np.int64),
-            np.array([case for (_, case), _ in wishes], dtype=np.int64),
-            np.array([words for _, words in wishes], dtype=np.uint64),
-        )
+            words = self.wish_words(case % 2 == 1, case // 2, units)
+            known = known.with_wish(units, case, words)
+        self.known = known

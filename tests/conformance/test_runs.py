@@ -17,7 +17,7 @@ from tests.conformance.kinds import KINDS
 from tests.conformance.streams import Stored, Streams
 
 ROWS = 5
-RUNNING = {"adaptive_crr", "crr", "grr", "laplace", "oue"}
+RUNNING = {"adaptive_crr", "crr", "grr", "laplace", "oue", "pba_ldp", "budget_absorption_ldp"}
 
 
 def advance_in_one_run(

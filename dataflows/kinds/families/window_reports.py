@@ -123,6 +123,14 @@ class WindowReportsOperator(AlphabetOperator):
             "release": "a set of symbols, new or the last one again",
         }
 
+    @property
+    def _absent_in_words(self) -> str:
+        """Say what counts of symbols mean where streams are absent."""
+        return (
+            "So counts of symbols are of streams that had a record when their report was made, and "
+            "add up to these, not to all."
+        )
+
     def _ticks_in_words(self) -> dict[str, object]:
         declared, ticks = self.ticks, self.in_ticks()
         if ticks is None or isinstance(declared, str):
@@ -159,9 +167,9 @@ class WindowReportsOperator(AlphabetOperator):
 
     def how_to_read(self) -> list[str]:
         absent = [
-            "every known stream has a release at every tick, also without a record: such a stream "
-            "is in no set, up to chance. So counts of symbols add up to the streams that had a "
-            "record, up to chance, and not to all. A release is dated at the end of its tick.",
+            "every known stream has a release at every tick, also without a record, dated at its "
+            "end. A new report of such a stream holds no symbol, up to chance. "
+            + self._absent_in_words,
         ]
         return [
             *(absent if self.in_ticks() else []),
@@ -186,6 +194,14 @@ class ComparingReportsOperator(WindowReportsOperator):
     @property
     def more(self) -> dict[str, object]:
         return {"dissimilarity": self.dissimilarity}
+
+    @property
+    def _absent_in_words(self) -> str:
+        return (
+            "But mostly it repeats its last one, because its absence is taken for no change. So "
+            "counts of symbols say where streams were last, and not how many are there now "
+            "(uniform_ldp and sample_ldp say that)."
+        )
 
     def parameters(self) -> dict[str, object]:
         return {

@@ -83,10 +83,12 @@ class Line:
         return running
 
     def content(self, value: int) -> object:
-        """Return what a record says of the symbol of this index, or of so many units."""
+        """Return what a record says of the symbol of this index, or of so many units; None where
+        a stream that is absent has none."""
         match self.pipeline.operator:
             case AlphabetOperator() as section:
-                return section.alphabet[value]
+                absent = self.ticks is not None and value == len(section.alphabet)
+                return None if absent else section.alphabet[value]
             case RangeSection() as section:
                 return float(Decimal(int(value)) * section.unit)
             case section:

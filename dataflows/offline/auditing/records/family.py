@@ -5,7 +5,7 @@ import numpy as np
 from fugu.dataflows.offline.auditing.audited import Audited, Check
 from fugu.dataflows.offline.auditing.line import Line
 from fugu.dataflows.offline.auditing.records.noise import noise_checks
-from fugu.dataflows.offline.auditing.records.past import later_phases
+from fugu.dataflows.offline.auditing.records.past import after_the_first_tick, later_phases
 from fugu.dataflows.offline.auditing.records.phases import Phase
 from fugu.dataflows.offline.auditing.records.subject import Subject
 from fugu.dataflows.offline.auditing.records.worlds import Start
@@ -18,6 +18,10 @@ from fugu.operators.mechanism import TimedMechanism
 _STREAMS = 50
 STOPS = (
     "the stop of the pipeline when a budget is exhausted: runs go on, and suppress what is not paid"
+)
+FIRST_TICK = (
+    "the tick of a stream's first record, which is public: attacked are those after it, with a "
+    "record and without"
 )
 GAPS = "gaps in event time: every record comes one step of the model after the last one"
 BESIDE = "names, release ids, dead letters and the ledger: attacked is what sanitized records say"
@@ -41,6 +45,9 @@ def audited_pipeline(
     mechanism, operator = configured.mechanism, pipeline.operator
     subject = Subject.of(mechanism, operator.nats_per_release, operator.audit_inputs())
     fresh = Start(Line(pipeline, configured), subject)
+    if fresh.line.ticks is not None:
+        fresh = after_the_first_tick(fresh)
+        missed = [*missed, FIRST_TICK]
     later, unreachable = later_phases(fresh, steps)
     phases = [Phase.of(fresh, steps), *(Phase.of(one, steps) for one in later)]
     if operator.finishing is not None and subject.records > 1:

@@ -5,6 +5,8 @@ a copy of that row, so that what is told apart is told by the releases that foll
 knows all before. Neighbours differ in later records only.
 """
 
+from dataclasses import replace
+
 from fugu.dataflows.offline.auditing.audited import ROOT
 from fugu.dataflows.offline.auditing.records.subject import Subject
 from fugu.dataflows.offline.auditing.records.worlds import Start
@@ -45,6 +47,17 @@ class Past:
         """Return the columns of the mechanism."""
         row = self.start(self._fresh.subject).before or {}
         return {name: row[name] for name in self._fresh.line.mechanism.start(0)}
+
+
+def after_the_first_tick(fresh: Start) -> Start:
+    """Return streams after the tick of their first record, of which everybody sees that it came."""
+    running, subject = fresh.opened(ROOT.derive("earlier"), 1), fresh.subject
+    running.advance([fresh.line.content(int(subject.inputs[0]))])
+    table = running.memory.table
+    row = table.gather(table.rows_of(running.keys))
+    own = {name: row[name] for name in fresh.line.mechanism.start(0)}
+    begun = replace(subject, phase="after the first tick", start=own)
+    return Start(fresh.line, begun, row, earlier=1)
 
 
 def later_phases(fresh: Start, steps: int) -> tuple[list[Start], list[str]]:

@@ -176,7 +176,9 @@ def _claim(guarantee: Guarantee, epsilon: float, total: float) -> Claim:
 def _symbols(inside: Mechanism, model: Chain | None) -> Array:
     if model is not None:
         return np.argsort(-model.prior, kind="stable")
-    if isinstance(inside, RandomizedResponse | WindowReports):
+    if isinstance(inside, WindowReports):
+        return np.arange(inside.inputs)
+    if isinstance(inside, RandomizedResponse):
         return np.arange(inside.symbols)
     if isinstance(inside, EnumerableMechanism):
         return np.arange(inside.outcomes[0])

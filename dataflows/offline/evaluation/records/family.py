@@ -23,6 +23,7 @@ from fugu.dataflows.offline.evaluation.records.grid import (
     default_epsilons,
     default_rivals,
 )
+from fugu.dataflows.offline.evaluation.records.in_ticks import sample_in_ticks
 from fugu.dataflows.offline.evaluation.records.numbers import NumberMeasure, NumberUtility
 from fugu.dataflows.offline.evaluation.records.symbols import SymbolMeasure, declared_distance
 from fugu.dataflows.offline.evaluation.report import Report, Utility
@@ -36,6 +37,7 @@ from fugu.operators.secret import Secret
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
+from fugu.operators.wevent_local.window_reports import WindowReports
 
 Measure = Callable[[Candidate, Sample, Sequence[Run]], Utility]
 _OF_SYMBOLS = (
@@ -66,6 +68,11 @@ class RecordFamily(Family[Run, Utility]):
         grid = candidates(file, tried, named)
         if any(passing_time(candidate.mechanism) is not None for candidate in grid):
             require_times(file.pipeline, "operator.step")
+        ticks, own = file.pipeline.operator.in_ticks(), grid[0].mechanism
+        if ticks is not None and isinstance(own, WindowReports):
+            require_times(file.pipeline, "operator.ticks")
+            sample = sample_in_ticks(sample, file.pipeline, own, ticks)
+            _require_ticks(sample)
         for candidate in grid:
             require_memory(file, candidate, sample)
         if rivals is None:
@@ -112,6 +119,8 @@ class RecordFamily(Family[Run, Utility]):
                 "what was spent counts nats relative to the model where an operator uses one, and "
                 "without any model where not."
             )
+        if pipeline.operator.in_ticks() is not None:
+            yield from _of_ticks(self.sample, candidates[0])
         own, numbers = pipeline.operator.kind, isinstance(report.rows[0].utility, NumberUtility)
         yield from dict.fromkeys(line for one in candidates for line in _of_kind(one, own))
         rivals = any(one.kind != own for one in candidates)
@@ -120,6 +129,24 @@ class RecordFamily(Family[Run, Utility]):
         yield from _of_candidates(report)
         yield from _OF_NUMBERS if numbers else _OF_SYMBOLS
         yield from _of_budget(pipeline, report)
+
+
+def _require_ticks(sample: Sample) -> None:
+    """Raise `FuguError` if no tick of the sample is closed."""
+    if not sample.records:
+        raise FuguError(
+            f"--sample {sample.path}: no tick of it is closed, because no later record moves "
+            "stream time to its end. Take a sample of more ticks (operator.ticks.width)"
+        )
+
+
+def _of_ticks(sample: Sample, own: Candidate) -> Iterator[str]:
+    assert isinstance(own.mechanism, WindowReports)
+    absent = float((sample.decoded.values == own.mechanism.symbols).mean())
+    yield (
+        "a record is a tick of a stream, from its first record on, also where it has none "
+        f"({absent:.1%} of them here). Shares are of all of these; the last tick stays open."
+    )
 
 
 def _measure(file: PipelineFile, own: Candidate) -> Measure:

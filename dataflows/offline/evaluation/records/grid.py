@@ -19,6 +19,8 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 _SPENDING = {"epsilon", "epsilon_per_batch", "window", "decision_epsilon"}
 """Names what sections say about their spending."""
+_WHEN = frozenset({"ticks"})
+"""Names what sections say about when a release is due: rivals without it count records."""
 _ORDERED = {"crr": "ordered", "batched_crr": "ordered", "pim": "ordered", "adaptive_crr": "steps"}
 """Names the distance between places in the alphabet, as kinds call it."""
 
@@ -50,7 +52,14 @@ def candidates(
 
 
 def _same_domain(operator: Operator) -> list[str]:
-    return [kind for kind, section in KINDS.items() if section.reads == operator.reads]
+    in_ticks = operator.in_ticks() is not None
+    return [
+        kind
+        for kind, section in KINDS.items()
+        if section.evaluation == operator.evaluation
+        and section.reads - _WHEN == operator.reads - _WHEN
+        and (section.reads >= _WHEN or not in_ticks)
+    ]
 
 
 def _missing(operator: Operator, kind: str) -> list[str]:
@@ -113,6 +122,7 @@ def _candidate(file: PipelineFile, kind: str, epsilon: float) -> Candidate:
 def _at(operator: Operator, kind: str, epsilon: float) -> Operator:
     """Return an operator of this kind with so many nats per record: `operator` if it is one."""
     own, section = kind == operator.kind, KINDS[kind]
+    windows = section.promises_per == operator.promises_per == "window"
     if own and epsilon == operator.nats_per_record:
         return operator
     taken = operator.model_fields_set if own else {*_required(section), *section.reads}
@@ -123,7 +133,7 @@ def _at(operator: Operator, kind: str, epsilon: float) -> Operator:
             **{name: value for name, value in accepted.items() if name in section.model_fields},
             **({} if own else _distance(operator, kind)),
             "kind": kind,
-            **section.spending(epsilon, operator if own else None),
+            **section.spending(epsilon, operator if own or windows else None),
         }
     )
 

@@ -96,10 +96,11 @@ def readings(
 
 
 def _compared(shares: list[Floats], sample: Sample, runs: Sequence[Run]) -> Shares:
+    """Compare with the shares of all records, also of those in which a stream is absent."""
     found = np.stack(shares)
     truths = [sample.decoded.values[run.records] for run in runs]
     symbols = found.shape[1]
-    known = [np.bincount(truth, minlength=symbols) / len(truth) for truth in truths]
+    known = [np.bincount(truth, minlength=symbols)[:symbols] / len(truth) for truth in truths]
     return Shares(found, found - np.stack(known))
 
 
