@@ -10,7 +10,7 @@ import numpy as np
 
 from fugu.operators.anonymity.attacks import Attacks, attacked
 from fugu.operators.anonymity.guarantees import anonymity_guarantee
-from fugu.operators.anonymity.infeasible import check_base_rate
+from fugu.operators.anonymity.infeasible import check_base_rate, check_size
 from fugu.operators.anonymity.limits import Limits
 from fugu.operators.anonymity.records import Booleans, Table
 from fugu.operators.anonymity.repair import Removal, Repaired, repaired
@@ -87,11 +87,12 @@ class Anonymized:
 class Anonymization:
     """Remove points of trajectories until few known points neither identify nor disclose.
 
-    Claim. In every release, whatever `known_points` points (at most) of a released trajectory an
+    Claim. In every release, whatever `known_points` points (at most) of one released trajectory an
     adversary knows, at least `people` different people match, and no category of the sensitive
     value has more than `confidence` of the records that match. The attacks of section 5 are
     counted again from the release; a hit raises `AttackSucceeded`. What this is not (differential
-    privacy, above all) is in `guarantees()`.
+    privacy, above all) is in `guarantees()`. Where rows are linked, the claim is about points of
+    one record: nothing bounds what points of two records of a person say together.
 
     Parameters: `taxonomy` of sensitive values; `privacy_height`, the level (at least 2) that values
     are generalised to; `people`, K, at least 2; `known_points`, rho, at least 1; `confidence`,
@@ -104,7 +105,8 @@ class Anonymization:
     values. Confidence is tested on these very categories. That bounds the confidence in an
     original value too, since a category contains it. Trajectories are the same either way.
 
-    Errors: `Infeasible` where even an adversary without a point knows too much; `ValueError` for
+    Errors: `Infeasible` where even an adversary without a point knows too much, and where
+    sub-trajectories are too many to be counted; `ValueError` for
     parameters out of range, and values that the taxonomy does not have. A `privacy_height` above
     the height of the taxonomy generalises nothing, and is among `warnings`.
 
@@ -170,6 +172,7 @@ class Anonymization:
         limits, categories = self.limits, self.categories[table.values]
         if self.stage == "repair":
             check_base_rate(table, categories, limits, "input")
+        check_size(table, limits)
         virtual = virtual_values(table, self.taxonomy, self.privacy_height)
         first = suppressed(table, virtual, people=self.people, known_points=self.known_points)
         done = Repaired(first, ())

@@ -11,6 +11,11 @@ KNOWN_POINTS = Point(
     "an adversary who knows that a person is in the window, and at most {points:,} of the points "
     "of this person (places, each with its quantum of time), and nothing else",
 )
+KNOWN_POINTS_OF_ONE_RECORD = Point(
+    "known-points-of-one-record",
+    "an adversary who knows that a person is in the window, and at most {points:,} of the points "
+    "of one record of this person (places, each with its quantum of time), and nothing else",
+)
 CROWD = Point(
     "crowd",
     "whatever points of one released trajectory the adversary knows, at least {people:,} different "
@@ -51,6 +56,11 @@ ONE_WINDOW = Point(
     "the windows of a stream are about different points of time; each promise is about one of them",
 )
 
+_JOINED_RECORDS = Point(
+    "joined-records",
+    "knowledge of points of several records of one person: records that share a key can be joined, "
+    "and few people may have all of these points",
+)
 _NOT_COVERED = (
     Point(
         "no-differential-privacy",
@@ -121,6 +131,7 @@ def anonymity_guarantee(
     thesis's algorithm, whose claim is known to fail.
     """
     share = limits.confidence
+    adversary = KNOWN_POINTS_OF_ONE_RECORD if limits.linked else KNOWN_POINTS
     bounds = (
         CROWD.of(people=limits.people),
         CONFIDENCE.of(numerator=share.numerator, denominator=share.denominator),
@@ -132,11 +143,11 @@ def anonymity_guarantee(
         delta=0.0,
         per="window",
         neighbours=Neighbours("person", "contribution", "replaced-or-none", kept=()),
-        adversary=KNOWN_POINTS.of(points=limits.known_points),
+        adversary=adversary.of(points=limits.known_points),
         accounting=(*bounds, *((CHECKED,) if sound else ())),
         trust=RAW_VALUES_SEEN,
         assumptions=(ONE_WINDOW, OWN_PLACE_AND_TIME),
-        not_covered=_NOT_COVERED,
+        not_covered=((_JOINED_RECORDS,) if limits.linked else ()) + _NOT_COVERED,
         proof=THE_REPAIR if sound else THESIS_FAILS,
         finite_precision_delta=0.0,
         window=1,

@@ -22,7 +22,7 @@ def described() -> str:
     """Describe what is compiled here, in words for people."""
     if not available():
         return "none; the extra fast has them"
-    return "records, keyed words, crr, adaptive_crr, batched_crr, cold_start_crr"
+    return "records, keyed words, crr, adaptive_crr, batched_crr, cold_start_crr, anonymize"
 
 
 @cache

@@ -42,8 +42,14 @@ def test_the_thesis_is_not_sound() -> None:
     }
 
 
-def test_linked_rows_have_a_bound_of_their_own() -> None:
-    assert "linked-crowd" in {point.name for point in promise(linked=True).accounting}
+def test_linked_rows_have_a_bound_of_their_own_and_are_promised_less() -> None:
+    linked = promise(linked=True)
+    assert "linked-crowd" in {point.name for point in linked.accounting}
+    assert linked.adversary.name == "known-points-of-one-record"
+    assert promise().adversary.name == "known-points"
+    assert {point.name for point in linked.not_covered} - {
+        point.name for point in promise().not_covered
+    } == {"joined-records"}
 
 
 def test_a_window_is_one_tick_of_its_width() -> None:
