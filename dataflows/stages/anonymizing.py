@@ -18,6 +18,7 @@ from fugu.dataflows.stages.window_people import WindowPeople
 from fugu.dataflows.stages.windows import AnonymousWindow, WindowTable
 from fugu.dataflows.state.row_block import read, written
 from fugu.operators.anonymity.anonymization import AttackSucceeded
+from fugu.operators.anonymity.infeasible import Infeasible, check_size
 from fugu.operators.anonymity.windows import AnonymizedWindows, written_table
 from fugu.operators.mechanism import Inputs
 from fugu.operators.randomness import DrawScope, tick_position
@@ -103,6 +104,10 @@ class Anonymizing:
         people, least = window.table.people, self.mechanism.min_people
         if people < least:
             return f"{people:,} people were in it, and at least {least:,} are to be (min_people)"
+        try:
+            check_size(window.table, self.mechanism.anonymization.limits)
+        except Infeasible as error:
+            return str(error)
         return (
             "no release of it keeps the bounds: a category has too large a share, or too few "
             "people share any point"

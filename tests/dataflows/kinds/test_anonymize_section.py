@@ -13,7 +13,7 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.explain import explain
 from fugu.dataflows.kinds import AnonymizeOperator
 from fugu.dataflows.pipeline.config import reading_digest
-from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.json_fields import Refused
 
@@ -151,6 +151,18 @@ def test_it_is_explained_as_what_it_is_and_is_not(
     [guarantee] = orjson.loads(capsys.readouterr().out)["guarantees"]
     assert (guarantee["notion"], guarantee["epsilon"]) == ("anonymity", None)
     assert (guarantee["window"], guarantee["tick_milliseconds"]) == (1, 86_400_000)
+
+
+def test_bounds_that_allow_windows_too_large_to_count_are_remarked(tmp_path: Path) -> None:
+    def remarks(**changes: Any) -> list[str]:
+        file = pipeline_file(tmp_path, **changes)
+        return remarks_of(file, configure(file).mechanism)
+
+    assert not remarks()
+    [remark] = remarks(rho=3)
+    assert "max_people and max_points allow a window of 3,605,000,000 sub-trajectories" in remark
+    [remark] = remarks(privacy_height=9)
+    assert "privacy_height 9 is above the height of the taxonomy, 3" in remark
 
 
 def test_the_baseline_promises_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
