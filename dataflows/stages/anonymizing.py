@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fugu.dataflows.base.errors import UnsafeRelease
+from fugu.dataflows.base.errors import FuguError, UnsafeRelease
 from fugu.dataflows.stages.log_entries import Entry
 from fugu.dataflows.stages.open_parts import OpenParts
 from fugu.dataflows.stages.progress import Progress
@@ -79,7 +79,11 @@ class Anonymizing:
     def __call__(self, state: AnonymizingState, entry: Entry) -> Iterator[AnonymousWindow]:
         """Yield the windows that may be released now, in order; the entry is the next of the
         log."""
-        assert isinstance(entry, WindowPeople)
+        if not isinstance(entry, WindowPeople):
+            raise FuguError(
+                "an entry of the internal log was not written by this pipeline; something else "
+                "writes to it (sink.partials). Nothing was released from it."
+            )
         progress = state.progress
         if progress.knows(entry.partition, entry.tick) or not state.open.add(entry):
             return

@@ -103,7 +103,7 @@ def test_records_are_read_or_refused_with_the_field(tmp_path: Path) -> None:
     operator = section(tmp_path)
     values, number = operator.values(["place"]), operator.tree.index("Asthma")
     assert values.read({"place": 17, "diagnosis": "Asthma"}) == b"[%d,17]" % number
-    for record, reason, field in (
+    refused_records: list[tuple[dict[str, object], Reason, str]] = [
         ({"diagnosis": "Asthma"}, Reason.FIELD_MISSING, "place"),
         ({"place": "a"}, Reason.FIELD_MISSING, "diagnosis"),
         ({"place": None, "diagnosis": "Asthma"}, Reason.WRONG_TYPE, "place"),
@@ -113,7 +113,8 @@ def test_records_are_read_or_refused_with_the_field(tmp_path: Path) -> None:
         ({"place": "x" * 300, "diagnosis": "Asthma"}, Reason.OUTSIDE_DOMAIN, "place"),
         ({"place": "a", "diagnosis": "Plague"}, Reason.OUTSIDE_DOMAIN, "diagnosis"),
         ({"place": "a", "diagnosis": 3}, Reason.WRONG_TYPE, "diagnosis"),
-    ):
+    ]
+    for record, reason, field in refused_records:
         with pytest.raises(Refused) as refused:
             values.read(record)
         assert (refused.value.reason, refused.value.field) == (reason, field)

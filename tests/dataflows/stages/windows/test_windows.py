@@ -9,8 +9,9 @@ import numpy as np
 import orjson
 import pytest
 
-from fugu.dataflows.base.errors import UnsafeRelease
+from fugu.dataflows.base.errors import FuguError, UnsafeRelease
 from fugu.dataflows.stages import window_people
+from fugu.dataflows.stages.log_entries import PoliciesCovered
 from fugu.dataflows.stages.window_people import WindowPeople
 from fugu.operators.anonymity import anonymization
 from fugu.operators.anonymity.attacks import Attack, Attacks
@@ -114,6 +115,12 @@ def test_restarts_anywhere_change_no_byte(monkeypatch: pytest.MonkeyPatch) -> No
     parts.sort(key=lambda part: part.tick)
     windows = patients.released(parts, restarting=True)
     assert bytes_of(patients.published(windows)) == WHOLE
+
+
+def test_entries_of_others_are_refused() -> None:
+    patients = Patients()
+    with pytest.raises(FuguError, match="not written by this pipeline"):
+        list(patients.merge(patients.merge.start(), PoliciesCovered(7)))
 
 
 def test_a_window_waits_for_the_last_of_its_entries(monkeypatch: pytest.MonkeyPatch) -> None:
