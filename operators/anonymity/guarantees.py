@@ -109,7 +109,7 @@ _NOT_COVERED = (
         "in its order, and what it removed says something about what would have been seen",
     ),
     Point(
-        "presence",
+        "presence-in-the-window",
         "presence: that people, and how many, have records in the window, and that a window was "
         "suppressed, is public; a person who is known to be in it has one of its categories",
     ),
