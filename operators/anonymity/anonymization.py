@@ -101,14 +101,14 @@ class Anonymization:
     known to fail, and is there to compare with.
 
     Input: a `Table`, rows in the order of (first event time, user). Release: `Anonymized`. Released
-    values are categories: the issue wins over the specification, which releases original
-    values. Confidence is tested on these very categories. That bounds the confidence in an
-    original value too, since a category contains it. Trajectories are the same either way.
+    values are categories, where the specification releases original values. Confidence is tested on
+    these very categories, which bounds the confidence in an original value, too, since a category
+    contains it. Trajectories are the same either way.
 
     Errors: `Infeasible` where even an adversary without a point knows too much, and where
-    sub-trajectories are too many to be counted; `ValueError` for
-    parameters out of range, and values that the taxonomy does not have. A `privacy_height` above
-    the height of the taxonomy generalises nothing, and is among `warnings`.
+    sub-trajectories are too many to be counted; `AttackSucceeded`; `ValueError` for parameters out
+    of range, and for values that the taxonomy does not have. A `privacy_height` above the height of
+    the taxonomy generalises nothing, and is among `warnings`.
 
     >>> from fugu.operators.anonymity.records import Record
     >>> taxonomy = Taxonomy.from_tree({"Disease": {"Virus": ["Dengue"], "Lung": None}})
@@ -135,11 +135,10 @@ class Anonymization:
     stage: Stage = "repair"
 
     def __post_init__(self) -> None:
-        if self.privacy_height < 2:
-            raise ValueError("privacy_height: must be at least 2; the root, level 1, says nothing")
         if self.stage not in ("repair", "thesis"):
             raise ValueError("stage: must be repair or thesis")
-        _ = self.limits
+        # They check the rest.
+        _ = self.limits, self.categories
 
     @cached_property
     def limits(self) -> Limits:

@@ -171,7 +171,7 @@ def test_the_thesis_publishes_what_attacks_succeed_on() -> None:
     [
         ({"people": 1}, "people: K must be at least 2"),
         ({"known_points": 0}, "known_points: rho must be at least 1"),
-        ({"privacy_height": 1}, "privacy_height: must be at least 2"),
+        ({"privacy_height": 1}, "privacy_height: 1 is below 2; the root says nothing"),
         ({"confidence": Fraction(1)}, "confidence: sigma must lie between 0 and 1"),
         ({"confidence": Fraction(0)}, "confidence: sigma must lie between 0 and 1"),
         ({"confidence": 0.5}, "confidence: sigma must be an exact fraction"),
