@@ -37,7 +37,7 @@ _TAXONOMY = Taxonomy.from_tree(
         }
     }
 )
-_PEOPLE, _QUANTA, _AT_HOME, _SEED = 5, 24, 0.6, 25
+_QUANTA, _AT_HOME, _SEED = 24, 0.6, 25
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Case:
     rows: int
     places: int
     points: int = 20
+    people: int = 5
     known_points: int = 2
     records_each: int = 1
     linked: bool = False
@@ -86,6 +87,9 @@ CASES = (
     Case(1_000, 50),
     Case(10_000, 50),
     Case(10_000, 50, is_compiled=False),
+    Case(10_000, 50, people=2),
+    Case(10_000, 50, people=10),
+    Case(10_000, 25),
     Case(10_000, 8),
     Case(10_000, 8, points=10),
     Case(10_000, 8, records_each=2, linked=True),
@@ -116,12 +120,12 @@ def measure_anonymity(say: Callable[[str], None]) -> list[Cost]:
 def measured(case: Case) -> Cost:
     """Anonymise one window, part by part."""
     table = window(case)
-    settings = Anonymization(_TAXONOMY, 2, _PEOPLE, case.known_points, linked=case.linked)
+    settings = Anonymization(_TAXONOMY, 2, case.people, case.known_points, linked=case.linked)
     limits, categories = settings.limits, settings.categories[table.values]
     times = [time.process_time()]
     virtual = virtual_values(table, _TAXONOMY, settings.privacy_height)
     times.append(time.process_time())
-    first = suppressed(table, virtual, people=_PEOPLE, known_points=case.known_points)
+    first = suppressed(table, virtual, people=case.people, known_points=case.known_points)
     times.append(time.process_time())
     done = repaired(table, first, categories, limits)
     times.append(time.process_time())
@@ -178,7 +182,7 @@ def anonymity_page(costs: list[Cost], command: str, load_before: float) -> Page:
         },
         [_times(costs), _left(costs)],
         [
-            f"A window has so many rows of so many points; K = {_PEOPLE}, sigma = 1/2, "
+            "A window has so many rows of so many points; sigma = 1/2, "
             f"{_QUANTA} quanta of time. One process, one core, no Kafka. An occurrence is a "
             "sub-trajectory of at most rho points in a row. Memory is the peak of the process up "
             "to this row of the table. Attacks are those on what is released; on the input they "
@@ -191,14 +195,24 @@ def _times(costs: list[Cost]) -> Grid:
     rows = [
         [
             one.case.title,
-            *figures(0, one.case.known_points, one.pieces),
+            *figures(0, one.case.people, one.case.known_points, one.pieces),
             *figures(2, one.suppress, one.repair, one.attack, one.seconds),
             *figures(2, one.seconds / one.pieces * 1e6),
             *figures(0, one.megabytes),
         ]
         for one in costs
     ]
-    header = ["window", "rho", "occurrences", "stage 1", "stage 2", "attacks", "all", "µs each"]
+    header = [
+        "window",
+        "K",
+        "rho",
+        "occurrences",
+        "stage 1",
+        "stage 2",
+        "attacks",
+        "all",
+        "µs each",
+    ]
     return Grid("CPU seconds of a window", [*header, "MB"], rows)
 
 
@@ -206,7 +220,7 @@ def _left(costs: list[Cost]) -> Grid:
     rows = [
         [
             one.case.title,
-            *figures(0, one.case.known_points),
+            *figures(0, one.case.people, one.case.known_points),
             f"{one.suppressed_share:.1%}",
             *figures(0, one.steps),
             f"{one.kept_share:.1%}",
@@ -214,7 +228,7 @@ def _left(costs: list[Cost]) -> Grid:
         ]
         for one in costs
     ]
-    header = ["window", "rho", "removed by stage 1", "steps of stage 2", "points left", "hits"]
+    header = ["window", "K", "rho", "removed by stage 1", "steps of stage 2", "points left", "hits"]
     return Grid("What is left of it", header, rows)
 
 

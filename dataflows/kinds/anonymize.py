@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 from fractions import Fraction
+from math import comb
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -18,6 +19,7 @@ from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.gathering import Gathering
 from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.anonymity.anonymization import Anonymization
+from fugu.operators.anonymity.infeasible import LARGEST_WINDOW
 from fugu.operators.anonymity.taxonomy import Taxonomy
 from fugu.operators.anonymity.windows import AnonymizedWindows
 from fugu.operators.mechanism import Mechanism
@@ -103,7 +105,7 @@ class AnonymizeOperator(OperatorSection):
     """The fewest people of a window that is released; by default twice K."""
     max_people: int = Field(default=100_000, ge=2, le=1_000_000)
     """The most people of a window; each partition takes its share."""
-    max_points: int = Field(default=100, ge=1, le=_MOST_POINTS)
+    max_points: int = Field(default=60, ge=1, le=_MOST_POINTS)
     """The most points of a person in a window."""
     procedure: Literal["repair", "thesis"] = Field(default="repair", alias="stage")
     """Write `thesis` for the algorithm of the thesis alone, which attacks break."""
@@ -209,6 +211,13 @@ class AnonymizeOperator(OperatorSection):
     def remarks(self, files: Files, mechanism: Mechanism) -> list[str]:
         assert isinstance(mechanism, AnonymizedWindows)
         found = [f"operator.{warning}" for warning in mechanism.anonymization.warnings]
+        most = sum(comb(self.max_points, known) for known in range(1, self.rho + 1))
+        if most * self.max_people > LARGEST_WINDOW:
+            found.append(
+                f"operator.max_people and max_points allow a window of {most * self.max_people:,} "
+                f"sub-trajectories; one of more than {LARGEST_WINDOW:,} is suppressed. Lower them, "
+                "unless windows are never so full"
+            )
         if self.procedure == "thesis":
             found.append("operator.stage: thesis promises nothing, and attacks on it succeed")
         return found

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fugu.dataflows.base.errors import UnsafeRelease
+from fugu.dataflows.base.errors import FuguError, UnsafeRelease
 from fugu.dataflows.stages.log_entries import Entry
 from fugu.dataflows.stages.open_parts import OpenParts
 from fugu.dataflows.stages.progress import Progress
@@ -18,6 +18,7 @@ from fugu.dataflows.stages.window_people import WindowPeople
 from fugu.dataflows.stages.windows import AnonymousWindow, WindowTable
 from fugu.dataflows.state.row_block import read, written
 from fugu.operators.anonymity.anonymization import AttackSucceeded
+from fugu.operators.anonymity.infeasible import Infeasible, check_size
 from fugu.operators.anonymity.windows import AnonymizedWindows, written_table
 from fugu.operators.mechanism import Inputs
 from fugu.operators.randomness import DrawScope, tick_position
@@ -78,7 +79,11 @@ class Anonymizing:
     def __call__(self, state: AnonymizingState, entry: Entry) -> Iterator[AnonymousWindow]:
         """Yield the windows that may be released now, in order; the entry is the next of the
         log."""
-        assert isinstance(entry, WindowPeople)
+        if not isinstance(entry, WindowPeople):
+            raise FuguError(
+                "an entry of the internal log was not written by this pipeline; something else "
+                "writes to it (sink.partials). Nothing was released from it."
+            )
         progress = state.progress
         if progress.knows(entry.partition, entry.tick) or not state.open.add(entry):
             return
@@ -103,6 +108,10 @@ class Anonymizing:
         people, least = window.table.people, self.mechanism.min_people
         if people < least:
             return f"{people:,} people were in it, and at least {least:,} are to be (min_people)"
+        try:
+            check_size(window.table, self.mechanism.anonymization.limits)
+        except Infeasible as error:
+            return str(error)
         return (
             "no release of it keeps the bounds: a category has too large a share, or too few "
             "people share any point"

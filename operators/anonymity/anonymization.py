@@ -10,7 +10,7 @@ import numpy as np
 
 from fugu.operators.anonymity.attacks import Attacks, attacked
 from fugu.operators.anonymity.guarantees import anonymity_guarantee
-from fugu.operators.anonymity.infeasible import check_base_rate
+from fugu.operators.anonymity.infeasible import check_base_rate, check_size
 from fugu.operators.anonymity.limits import Limits
 from fugu.operators.anonymity.records import Booleans, Table
 from fugu.operators.anonymity.repair import Removal, Repaired, repaired
@@ -101,13 +101,14 @@ class Anonymization:
     known to fail, and is there to compare with.
 
     Input: a `Table`, rows in the order of (first event time, user). Release: `Anonymized`. Released
-    values are categories: the issue wins over the specification, which releases original
-    values. Confidence is tested on these very categories. That bounds the confidence in an
-    original value too, since a category contains it. Trajectories are the same either way.
+    values are categories, where the specification releases original values. Confidence is tested on
+    these very categories, which bounds the confidence in an original value, too, since a category
+    contains it. Trajectories are the same either way.
 
-    Errors: `Infeasible` where even an adversary without a point knows too much; `ValueError` for
-    parameters out of range, and values that the taxonomy does not have. A `privacy_height` above
-    the height of the taxonomy generalises nothing, and is among `warnings`.
+    Errors: `Infeasible` where even an adversary without a point knows too much, and where
+    sub-trajectories are too many to be counted; `AttackSucceeded`; `ValueError` for parameters out
+    of range, and for values that the taxonomy does not have. A `privacy_height` above the height of
+    the taxonomy generalises nothing, and is among `warnings`.
 
     >>> from fugu.operators.anonymity.records import Record
     >>> taxonomy = Taxonomy.from_tree({"Disease": {"Virus": ["Dengue"], "Lung": None}})
@@ -134,11 +135,10 @@ class Anonymization:
     stage: Stage = "repair"
 
     def __post_init__(self) -> None:
-        if self.privacy_height < 2:
-            raise ValueError("privacy_height: must be at least 2; the root, level 1, says nothing")
         if self.stage not in ("repair", "thesis"):
             raise ValueError("stage: must be repair or thesis")
-        _ = self.limits
+        # They check the rest.
+        _ = self.limits, self.categories
 
     @cached_property
     def limits(self) -> Limits:
@@ -171,6 +171,7 @@ class Anonymization:
         limits, categories = self.limits, self.categories[table.values]
         if self.stage == "repair":
             check_base_rate(table, categories, limits, "input")
+        check_size(table, limits)
         virtual = virtual_values(table, self.taxonomy, self.privacy_height)
         first = suppressed(table, virtual, people=self.people, known_points=self.known_points)
         done = Repaired(first, ())

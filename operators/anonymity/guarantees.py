@@ -95,6 +95,12 @@ _NOT_COVERED = (
         "so far more likely than in the whole population",
     ),
     Point(
+        "coarser-categories",
+        "what categories have in common: all records that match may have different categories of "
+        "one kind, such as two infections, so that the kind is certain (a privacy height of 2 "
+        "leaves nothing above but the root)",
+    ),
+    Point(
         "particular-values",
         "the difference between categories: one that is rare or grave is treated like any other",
     ),
@@ -109,7 +115,7 @@ _NOT_COVERED = (
         "in its order, and what it removed says something about what would have been seen",
     ),
     Point(
-        "presence",
+        "presence-in-the-window",
         "presence: that people, and how many, have records in the window, and that a window was "
         "suppressed, is public; a person who is known to be in it has one of its categories",
     ),

@@ -130,14 +130,18 @@ class Taxonomy:
         return path[::-1]
 
     def _check_circles(self) -> None:
+        below_root: set[int] = set()
         for place, name in enumerate(self.names):
+            path: set[int] = set()
             at: int | None = place
-            for _ in self.names:
-                if at is not None and not 0 <= at < len(self.names):
+            while at is not None and at not in below_root:
+                if not 0 <= at < len(self.names):
                     raise ValueError(f"taxonomy: {name!r} is below something that is not a name")
-                at = None if at is None else self.parents[at]
-            if at is not None:
-                raise ValueError(f"taxonomy: {name!r} is below itself; remove the circle")
+                if at in path:
+                    raise ValueError(f"taxonomy: {name!r} is below itself; remove the circle")
+                path.add(at)
+                at = self.parents[at]
+            below_root |= path
 
 
 def _walk(below: Any, parent: str | None) -> Iterator[tuple[str, str | None]]:

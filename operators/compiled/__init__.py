@@ -22,7 +22,9 @@ def described() -> str:
     """Describe what is compiled here, in words for people."""
     if not available():
         return "none; the extra fast has them"
-    return "records, keyed words, crr, adaptive_crr, batched_crr, cold_start_crr, reports"
+    return (
+        "records, keyed words, crr, adaptive_crr, batched_crr, cold_start_crr, reports, anonymize"
+    )
 
 
 @cache

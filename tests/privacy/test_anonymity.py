@@ -128,6 +128,16 @@ def test_who_knows_that_somebody_was_elsewhere_may_find_a_category() -> None:
     assert left.user == 0
 
 
+def test_categories_that_match_may_all_be_of_one_kind() -> None:
+    """`coarser-categories` are not covered: a1 and a2 are both kinds of a."""
+    rows = [Record(0, (1,), TAXONOMY.index("a1")), Record(1, (1,), A)]
+    rows += [Record(2, (2,), B), Record(3, (2,), D)]
+    settings = Anonymization(TAXONOMY, 3, people=2, known_points=1)
+    done = matching(published(settings, Table.of(rows)), (1,))
+    assert len({row.category for row in done}) == 2
+    assert {TAXONOMY.category(TAXONOMY.names[row.category], 2) for row in done} == {"a"}
+
+
 def test_points_of_two_records_that_share_a_key_may_find_one_person() -> None:
     """`joined-records` are not covered where rows are linked, and rho counts points of one."""
     linked = Anonymization(TAXONOMY, 2, people=2, known_points=2, linked=True)

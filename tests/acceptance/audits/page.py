@@ -5,12 +5,11 @@ from math import isinf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fugu.dataflows.kinds import KINDS
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.neighbours_text import counted_in_windows
 from fugu.operators.guarantee import Guarantee, Neighbours
 from tests.acceptance.audits.found import Row
-from tests.acceptance.audits.proofs import PROOFS
+from tests.acceptance.audits.proofs import IN_NATS, PROOFS
 from tests.acceptance.audits.summary import Summary, summaries
 from tests.dataflows.kinds.example_files import example_of
 from tests.markdown import in_lines
@@ -26,7 +25,7 @@ def written(rows: Sequence[Row]) -> str:
     found = {(one.kind, one.notion): one for one in summaries(rows)}
     lines = [
         (f"`{kind}`", _claim(promise), _neighbours(promise), f"`tests/{PROOFS[kind]}.py`", *figures)
-        for kind in KINDS
+        for kind in IN_NATS
         for promise in _promises(kind)
         for figures in [_figures(found.get((kind, promise.notion)))]
     ]

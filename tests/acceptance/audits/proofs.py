@@ -38,6 +38,7 @@ _BY_KIND = {
     "unicorn_ps": _INTERVALS,
     "ts_budget_distribution": _INTERVALS,
     "ts_budget_absorption": _INTERVALS,
+    "anonymize": "privacy/test_anonymity",
     "real_time": "privacy/test_real_time_composition",
     "real_time_local": "privacy/test_real_time_composition",
 }
@@ -48,6 +49,8 @@ def _own(kind: str) -> str:
     return CONFORMING[kind].configure.__module__.removeprefix("tests.").replace(".", "/")
 
 
+IN_NATS = tuple(kind for kind, one in KINDS.items() if one.evaluation != "anonymity")
+"""Kinds whose claims are numbers of nats, which attacks prove a part of."""
 PROOFS: Mapping[str, str] = {
     kind: _BY_KIND.get(kind) or _BY_FAMILY.get(section.evaluation or "") or _own(kind)
     for kind, section in KINDS.items()

@@ -51,7 +51,7 @@ def test_other_content_at_the_same_place_has_other_keys() -> None:
 def test_rows_are_shuffled_and_every_order_is_as_likely() -> None:
     """The first of four rows: 3 degrees of freedom; 21.1 has probability 1e-4."""
     rows = [Record(user, (1,), 2 + 3 * (user % 2)) for user in range(4)]
-    runs = 500
+    runs = 240
     firsts = Counter(
         int(release(window, Table.of(rows), known_points=1).rows[0]) for window in range(runs)
     )
@@ -134,6 +134,12 @@ def test_what_is_left_may_have_too_common_a_category() -> None:
     assert infeasible(rows, known_points=1) == ("base-rate", "output")
 
 
+def test_a_window_with_too_many_sub_trajectories_is_not_begun() -> None:
+    """One person with 2,000 points has 1.3 billion sets of three."""
+    rows = [Record(user, tuple(range(2_000 - 1_999 * user)), 2 + 3 * user) for user in range(2)]
+    assert infeasible(rows, known_points=3) == ("size", "input")
+
+
 def test_no_attack_succeeds_on_random_tables() -> None:
     released = 0
     for case in cases(seed=7, count=200):
@@ -165,7 +171,7 @@ def test_the_thesis_publishes_what_attacks_succeed_on() -> None:
     [
         ({"people": 1}, "people: K must be at least 2"),
         ({"known_points": 0}, "known_points: rho must be at least 1"),
-        ({"privacy_height": 1}, "privacy_height: must be at least 2"),
+        ({"privacy_height": 1}, "privacy_height: 1 is below 2; the root says nothing"),
         ({"confidence": Fraction(1)}, "confidence: sigma must lie between 0 and 1"),
         ({"confidence": Fraction(0)}, "confidence: sigma must lie between 0 and 1"),
         ({"confidence": 0.5}, "confidence: sigma must be an exact fraction"),

@@ -29,7 +29,7 @@ def test_no_epsilon_is_promised_and_nothing_composes() -> None:
     guarantee = promise()
     assert guarantee.epsilon == inf
     assert guarantee.composition == "none"
-    assert {"no-differential-privacy", "windows", "more-points", "minimality", "absence"} <= {
+    assert {"no-differential-privacy", "windows", "more-points", "coarser-categories"} <= {
         point.name for point in guarantee.not_covered
     }
 

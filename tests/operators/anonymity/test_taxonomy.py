@@ -75,6 +75,13 @@ def test_a_tree_with_a_mistake_is_refused(tree: Mapping[str, Any], message: str)
         Taxonomy.from_tree(tree)
 
 
+def test_a_taxonomy_may_have_a_hundred_thousand_names() -> None:
+    names = ("root", *(f"code {number}" for number in range(1, 100_000)))
+    taxonomy = Taxonomy(names, (None, *(number // 10 for number in range(1, 100_000))))
+    assert taxonomy.height == 6
+    assert taxonomy.category("code 98765", 2) == "code 9"
+
+
 def test_parents_outside_the_names_are_refused() -> None:
     with pytest.raises(ValueError, match="not a name"):
         Taxonomy(("a", "b"), (None, 2))

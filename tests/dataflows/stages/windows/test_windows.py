@@ -5,11 +5,13 @@ from itertools import combinations
 from random import Random
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 
-from fugu.dataflows.base.errors import UnsafeRelease
+from fugu.dataflows.base.errors import FuguError, UnsafeRelease
 from fugu.dataflows.stages import window_people
+from fugu.dataflows.stages.log_entries import PoliciesCovered
 from fugu.dataflows.stages.window_people import WindowPeople
 from fugu.operators.anonymity import anonymization
 from fugu.operators.anonymity.attacks import Attack, Attacks
@@ -115,6 +117,12 @@ def test_restarts_anywhere_change_no_byte(monkeypatch: pytest.MonkeyPatch) -> No
     assert bytes_of(patients.published(windows)) == WHOLE
 
 
+def test_entries_of_others_are_refused() -> None:
+    patients = Patients()
+    with pytest.raises(FuguError, match="not written by this pipeline"):
+        list(patients.merge(patients.merge.start(), PoliciesCovered(7)))
+
+
 def test_a_window_waits_for_the_last_of_its_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(window_people, "PART_BYTES", 500)
     patients = Patients()
@@ -123,6 +131,30 @@ def test_a_window_waits_for_the_last_of_its_entries(monkeypatch: pytest.MonkeyPa
     assert last.parts > 1
     assert [one.tick for one in patients.released(parts)] == [10, 11]
     assert [one.tick for one in patients.released([*parts, last])] == [10, 11, 12]
+
+
+def test_entries_of_one_window_have_names_of_their_own() -> None:
+    publisher, keys, ticks = Patients().publisher, [b"0"] * 3, [7] * 3
+    named = publisher.tick_headers("log", keys, ticks, np.arange(3))
+    plain = publisher.tick_headers("log", keys, ticks)
+    assert len({headers[0] for headers in named}) == 3
+    assert {headers[0] for headers in plain} == {named[0][0]}
+
+
+def test_people_of_a_key_in_two_partitions_are_one_person() -> None:
+    """As with `partitioner: unchecked`, where nobody can tell before."""
+    patients = Patients(people=2)
+    visits: list[tuple[int, Visit]] = [
+        (part, (f"user-{who}", at(9 + part), "clinic", DIAGNOSES[who % 4]))
+        for part in range(2)
+        for who in range(8)
+    ]
+    end = [(part, ("user-0", at(27), "clinic", "Dengue")) for part in range(2)]
+    windows = patients.released(patients.told([*visits, *end]))
+    released = next(one for one in windows if one.tick == 10).records
+    assert released is not None
+    assert len(released) == 8
+    assert {len(record.points) for record in released} == {2}
 
 
 def test_every_entry_fits_a_message_whatever_a_person_sends() -> None:
