@@ -1,5 +1,6 @@
 """Export a sanitized topic to Parquet files, for analysts without Kafka."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -19,9 +20,9 @@ def export_topic(
 
     Run it again to add what is new. If it was killed, it writes the same files.
     """
-    try:
-        from fugu.dataflows.analysis.exporting import export_sink
-    except ImportError:
-        raise ConfigurationError(f"fugu export needs pyarrow: {install('analysis')}") from None
+    if find_spec("pyarrow") is None:
+        raise ConfigurationError(f"fugu export needs pyarrow: {install('analysis')}")
+    from fugu.dataflows.analysis.exporting import export_sink
+
     written = export_sink(client_of(pipeline.connection()), pipeline, to)
     print(f"{written:,} releases of {pipeline.pipeline.sink.topic} written to {to}")

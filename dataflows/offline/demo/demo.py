@@ -2,6 +2,7 @@
 
 import tempfile
 from importlib.resources import files
+from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
 
@@ -33,6 +34,8 @@ from fugu.operators.sip.markov_model import MarkovModel
 
 def demo(users: int, records: int, to: Path | None = None) -> None:
     """Run the demo and print what a newcomer wants to see."""
+    if to is not None and find_spec("pyarrow") is None:
+        raise ConfigurationError(f"--to needs pyarrow: {install('analysis')}")
     console = Console()
     with tempfile.TemporaryDirectory(prefix="fugu-demo-") as folder, EmbeddedBroker() as bootstrap:
         file = _pipeline_file(Path(folder), bootstrap)
@@ -62,10 +65,8 @@ def demo(users: int, records: int, to: Path | None = None) -> None:
 
 def _keep(console: Console, client: Client, file: PipelineFile, to: Path) -> None:
     """Export the sanitized topic, and say how it is read."""
-    try:
-        from fugu.dataflows.analysis.exporting import export_sink
-    except ImportError:
-        raise ConfigurationError(f"--to needs pyarrow: {install('analysis')}") from None
+    from fugu.dataflows.analysis.exporting import export_sink
+
     export_sink(client, file, to)
     console.print(f'Read it: [cyan]import fugu; fugu.read("{to}").shares()[/cyan]')
 
