@@ -127,8 +127,8 @@ def releases_of(records: pa.Table, promise: Promise) -> Releases:
     """Return the releases of symbols as mechanisms number them."""
     alphabet = alphabet_of(promise)
     assert alphabet is not None
-    kinds = np.where(_equal(records["kind"], "fresh"), Kind.FRESH, Kind.REPEATED)
-    values, notes = records["value"].combine_chunks(), {}
+    kinds = np.where(is_fresh(records), Kind.FRESH, Kind.REPEATED)
+    values, notes = records["value"].unify_dictionaries().combine_chunks(), {}
     if "epsilon" in records.column_names:
         notes["epsilon"] = records["epsilon"].to_numpy()
     match promise.released_as:
@@ -147,18 +147,29 @@ def releases_of(records: pa.Table, promise: Promise) -> Releases:
     return Releases(shown, notes, kinds.astype(np.int64))
 
 
-def _equal(column: pa.ChunkedArray, word: str) -> Array:
-    return np.asarray(pc.equal(column, word).to_numpy())
+def is_fresh(records: pa.Table) -> Array:
+    """Return which releases say something new."""
+    flags = [_codes(chunk, pa.array(["fresh"])) == 0 for chunk in records["kind"].chunks]
+    return np.concatenate([np.zeros(0, dtype=bool), *flags])
+
+
+def _codes(column: pa.Array, among: pa.Array) -> Integers:
+    """Return the place of each value, -1 for others; those of a dictionary are looked up once."""
+    if pa.types.is_dictionary(column.type):
+        places = _codes(column.dictionary, among)
+        return np.asarray(places[column.indices.to_numpy()])
+    places = pc.index_in(column, value_set=among.cast(column.type))
+    return np.asarray(pc.fill_null(places, -1).to_numpy(zero_copy_only=False).astype(np.int64))
 
 
 def _numbers(symbols: pa.Array, alphabet: Sequence[str] | Sequence[int]) -> Integers:
-    places = pc.index_in(symbols, value_set=pa.array(alphabet, symbols.type))
-    if places.null_count:
+    places = _codes(symbols, pa.array(alphabet))
+    if (places < 0).any():
         raise CannotBeEstimated(
             "a record holds a symbol that is not in the alphabet of the promise; is the promise "
             "that of this topic?"
         )
-    return np.asarray(places.to_numpy().astype(np.int64))
+    return places
 
 
 def _lists(values: pa.Array, alphabet: Sequence[str] | Sequence[int]) -> Integers:

@@ -57,7 +57,7 @@ class Estimates:
         try:
             import polars
         except ImportError:
-            raise CannotBeEstimated("to_polars: install polars:  pip install polars") from None
+            raise CannotBeEstimated("to_polars: polars is not installed; .table is Arrow") from None
         return polars.from_arrow(self.table)
 
     def plot(self, axes: Any = None) -> Any:

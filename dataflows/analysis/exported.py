@@ -62,7 +62,9 @@ def read_files(place: Path) -> tuple[pa.Table, list[Promise], dict[int, int]]:
     keys: list[list[bytes]] = []
     for path in paths:
         try:
-            table = pq.read_table(path, partitioning=None, read_dictionary=["user"])
+            table = pq.read_table(
+                path, partitioning=None, read_dictionary=["user", "kind", "value"]
+            )
         except pa.ArrowInvalid:
             raise CannotBeEstimated(f"{path}: is no Parquet file") from None
         about = table.schema.metadata or {}

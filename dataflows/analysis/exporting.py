@@ -13,10 +13,12 @@ import pyarrow.parquet as pq
 
 from fugu.dataflows.analysis.collected import COLLECTED, collected_range
 from fugu.dataflows.analysis.exported import write_days
-from fugu.dataflows.analysis.reading import decoded_records
-from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.analysis.reading import decoded_records, kafka_promises
+from fugu.dataflows.base.errors import FuguError, KafkaUnavailable
 from fugu.dataflows.kafka.client import Bounds, Client, Topic
-from fugu.dataflows.publishing.promise import Promise
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.publishing.promise import Promise, promise_of
 
 RECORD = "_fugu_export.json"
 """The file that says what has been exported, and what was about to be."""
@@ -62,6 +64,18 @@ class Progress:
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(folder / RECORD)
+
+
+def export_sink(client: Client, pipeline: PipelineFile, folder: Path) -> int:
+    """Export the sanitized topic of a pipeline, with the promise beside it, or that of the file."""
+    name = pipeline.pipeline.sink.topic
+    topic = client.topic(name)
+    if topic is None:
+        raise KafkaUnavailable(f"topic {name} does not exist. Has the pipeline run yet?")
+    promises = kafka_promises(client, name, topic.identity)
+    if not promises:
+        promises = [promise_of(pipeline, configure(pipeline).mechanism, topic.identity)]
+    return export(client, topic, promises, folder)
 
 
 def export(client: Client, topic: Topic, promises: list[Promise], folder: Path) -> int:

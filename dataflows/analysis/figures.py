@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from fugu.dataflows.analysis.decoding import is_fresh
 from fugu.dataflows.analysis.estimates import Estimates, about_intervals, level_of
 from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.publishing.promise import Promise
@@ -54,7 +54,7 @@ def groups_of(records: pa.Table, by: str, at: str) -> Iterator[Group]:
         distinct = encoded.dictionary.to_pylist()
     starts = _integers(records[at])
     values, errors = (records[name].to_numpy() for name in ("value", "standard_error"))
-    fresh = np.asarray(pc.equal(records["kind"], "fresh").to_numpy())
+    fresh = is_fresh(records)
     width = _width(starts)
     for number, name in enumerate(distinct):
         own = np.flatnonzero((codes == number) & ~np.isnan(values) & ~np.isnan(errors))

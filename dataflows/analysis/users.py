@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fugu.dataflows.analysis.decoding import alphabet_of, releases_of
+from fugu.dataflows.analysis.decoding import alphabet_of, is_fresh, releases_of
 from fugu.dataflows.analysis.estimates import Estimates, ModelAlarm, about_intervals, level_of
 from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.publishing.promise import Promise
@@ -123,7 +123,7 @@ def estimated_means(
 ) -> Estimates:
     """Estimate the mean of what fresh releases show."""
     users, notes = numbered_users(records)
-    fresh = np.asarray(pc.equal(records["kind"], "fresh").to_numpy())
+    fresh = is_fresh(records)
     if "phase" in records.column_names:
         fresh &= np.asarray(pc.equal(records["phase"], "steady").to_numpy())
     values = pc.cast(records["value"], pa.float64()).to_numpy()

@@ -7,7 +7,7 @@ record is released under it. It is written once; a start that finds it there wri
 import logging
 from collections.abc import Iterable
 
-from fugu.dataflows.base.errors import KafkaUnavailable
+from fugu.dataflows.base.errors import DeliveryFailed, KafkaUnavailable
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.topics import bounds_of
@@ -35,18 +35,44 @@ def publish_promise(client: Client, file: PipelineFile, mechanism: Mechanism, si
     It holds from the end of the sink on if releases under another one are there, else from the
     beginning. Without a topic for it, a warning says what readers then need.
     """
-    topic = _found(client, file, sink)
+    name = promises_topic(sink.name)
+    try:
+        problem = _publish(client, file, mechanism, sink)
+    except (KafkaUnavailable, DeliveryFailed) as error:
+        problem = f"cannot be used ({error})"
+    if problem is not None:
+        log.warning(
+            "topic %s %s, so the promise is not published and readers of %s have to be given it "
+            "(fugu explain --json). Create it with 1 partition and cleanup.policy=compact, and "
+            "grant Describe, DescribeConfigs, Read and Write on it",
+            name,
+            problem,
+            sink.name,
+        )
+
+
+def _publish(client: Client, file: PipelineFile, mechanism: Mechanism, sink: Topic) -> str | None:
+    """Write the promise, or return what keeps the topic from being used."""
+    name = promises_topic(sink.name)
+    topic = client.topic(name)
+    if topic is None and file.pipeline.sink.create:
+        client.create_topic(name, 1, _SETTINGS)
+        topic = client.topic(name)
     if topic is None:
-        return
+        return "does not exist"
+    policy = (topic.settings or _SETTINGS).get("cleanup.policy")
+    if policy != "compact":
+        return f"has cleanup.policy={policy}"
     promise = promise_of(file, mechanism, sink.identity)
     known = [one for one in read_promises(client, topic) if one.sink.identity == sink.identity]
     if known and known[-1].says_the_same(promise):
-        return
+        return None
     if known:
         bounds = bounds_of(client, sink, list(range(sink.partitions)))
         begins = {str(partition): bound.end for partition, bound in bounds.items()}
         promise = promise.model_copy(update={"begins": begins})
     write_record(client, topic, promise.key, promise.value())
+    return None
 
 
 def read_promises(client: Client, topic: Topic) -> list[Promise]:
@@ -58,29 +84,3 @@ def read_promises(client: Client, topic: Topic) -> list[Promise]:
 def in_order(promises: Iterable[Promise]) -> list[Promise]:
     """Return promises by where they begin."""
     return sorted(promises, key=lambda one: (sum(one.begins.values()), one.key))
-
-
-def _found(client: Client, file: PipelineFile, sink: Topic) -> Topic | None:
-    name = promises_topic(sink.name)
-    topic, problem = None, "does not exist"
-    try:
-        topic = client.topic(name)
-        if topic is None and file.pipeline.sink.create:
-            client.create_topic(name, 1, _SETTINGS)
-            topic = client.topic(name)
-    except KafkaUnavailable as error:
-        problem = f"cannot be used ({error})"
-    if topic is not None:
-        policy = (topic.settings or _SETTINGS).get("cleanup.policy")
-        if policy == "compact":
-            return topic
-        problem = f"has cleanup.policy={policy}"
-    log.warning(
-        "topic %s %s, so the promise is not published and readers of %s have to be given it "
-        "(fugu explain --json). Create it with 1 partition and cleanup.policy=compact, and grant "
-        "Describe, DescribeConfigs, Read and Write on it",
-        name,
-        problem,
-        sink.name,
-    )
-    return None

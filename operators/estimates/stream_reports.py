@@ -14,6 +14,8 @@ from fugu.operators.mechanism import Floats, Integers, Releases, State, TimedMec
 
 _NUMBERS_AT_ONCE = 400_000
 """Of beliefs, for streams that are read together."""
+_TOLD_AT_ONCE = 8_000_000
+"""Of estimates, for all releases of those streams."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +49,21 @@ def told_by_streams(
         yield from _without_state(reader, order, releases)
         return
     by_length = np.argsort(-lengths, kind="stable")
-    at_once = _streams_at_once(reader)
-    for first in range(0, len(by_length), at_once):
-        chosen = by_length[first : first + at_once]
+    for first, end in _blocks(reader, lengths[by_length]):
+        chosen = by_length[first:end]
         yield _stepped(reader, order, begins[chosen], lengths[chosen], releases, ticks)
 
 
-def _streams_at_once(reader: ShareReader) -> int:
-    state = reader.start(1)
-    return max(1, _NUMBERS_AT_ONCE // sum(column.size for column in state.values()))
+def _blocks(reader: ShareReader, lengths: Integers) -> Iterator[tuple[int, int]]:
+    """Yield which streams are read together: few where they are long, or symbols are many."""
+    width = sum(column.size for column in reader.start(1).values())
+    at_once, first = max(1, _NUMBERS_AT_ONCE // width), 0
+    reached = np.concatenate([[0], np.cumsum(lengths * width)])
+    while first < len(lengths):
+        told = int(np.searchsorted(reached, reached[first] + _TOLD_AT_ONCE, side="right")) - 1
+        end = max(first + 1, min(first + at_once, told, len(lengths)))
+        yield first, end
+        first = end
 
 
 def _without_state(reader: ShareReader, order: Integers, releases: Releases) -> Iterator[Told]:

@@ -90,11 +90,15 @@ def fugu(
 def demo(
     users: Annotated[int, typer.Option(min=1, help="How many users send records.")] = 2_000,
     records: Annotated[int, typer.Option(min=1_000, help="How many records in all.")] = 100_000,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", file_okay=False, help="Keep the sanitized topic as Parquet files."),
+    ] = None,
 ) -> None:
     """Show the whole path on this machine: no Kafka, no configuration, about half a minute."""
     from fugu.dataflows.offline.demo.demo import demo as run_demo
 
-    run_demo(users, records)
+    run_demo(users, records, to)
 
 
 @app.command()

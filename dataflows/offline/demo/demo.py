@@ -2,6 +2,7 @@
 
 import tempfile
 from importlib.resources import files
+from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
 
@@ -11,7 +12,10 @@ from rich.panel import Panel
 from rich.table import Table
 
 from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.install import install
 from fugu.dataflows.files.model_file import read_model
+from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kinds.crr import CrrOperator
 from fugu.dataflows.offline.demo.embedded_broker import PARTITIONS, EmbeddedBroker
@@ -28,8 +32,10 @@ from fugu.operators.sip.conditional_randomized_response import ConditionalRandom
 from fugu.operators.sip.markov_model import MarkovModel
 
 
-def demo(users: int, records: int) -> None:
+def demo(users: int, records: int, to: Path | None = None) -> None:
     """Run the demo and print what a newcomer wants to see."""
+    if to is not None and find_spec("pyarrow") is None:
+        raise ConfigurationError(f"--to needs pyarrow: {install('analysis')}")
     console = Console()
     with tempfile.TemporaryDirectory(prefix="fugu-demo-") as folder, EmbeddedBroker() as bootstrap:
         file = _pipeline_file(Path(folder), bootstrap)
@@ -53,6 +59,16 @@ def demo(users: int, records: int) -> None:
             sanitized = sanitize(client, file, records, progress)
         released = Released.of(sanitized, alphabet)
         _report(console, mechanism, alphabet, truth, released, sanitized)
+        if to is not None:
+            _keep(console, client, file, to)
+
+
+def _keep(console: Console, client: Client, file: PipelineFile, to: Path) -> None:
+    """Export the sanitized topic, and say how it is read."""
+    from fugu.dataflows.analysis.exporting import export_sink
+
+    export_sink(client, file, to)
+    console.print(f'Read it: [cyan]import fugu; fugu.read("{to}").shares()[/cyan]')
 
 
 def _pipeline_file(folder: Path, bootstrap: str) -> PipelineFile:

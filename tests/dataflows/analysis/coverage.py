@@ -172,7 +172,9 @@ def _read(kind: str, truth: Integers) -> "fugu.analysis.Topic":
 
 
 def _runs(topic: "fugu.analysis.Topic", runs: int, users: int) -> Iterator["fugu.analysis.Topic"]:
-    numbers = pc.cast(pc.utf8_slice_codeunits(topic.records["user"], 5), pa.int64()).to_numpy()
+    numbers = pc.cast(
+        pc.utf8_slice_codeunits(topic.records["user"].cast(pa.string()), 5), pa.int64()
+    ).to_numpy()
     for run in range(runs):
         own = topic.records.filter(pa.array(numbers // users == run))
         yield fugu.analysis.Topic(own, topic.promises)
