@@ -218,11 +218,11 @@ class Watching(Summing):
 
     seen: dict[int, tuple[Integers, Integers]] = field(default_factory=dict, kw_only=True)
 
-    def _summed(self, partition: int, table: RowTable, tick: int) -> PartialSums:
+    def _of_tick(self, partition: int, table: RowTable, tick: int) -> list[PartialSums]:
         columns, cell = table.columns, tick % self.ticks.open
         rows = np.flatnonzero(columns["tick"][:, cell] == tick)
         self.seen[tick] = rows, columns["group"][rows, cell].copy()
-        return super()._summed(partition, table, tick)
+        return super()._of_tick(partition, table, tick)
 
 
 def _candidate(operator: CollectedOperator, kind: str, window: int, epsilon: float) -> Candidate:
