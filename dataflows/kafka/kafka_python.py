@@ -1,5 +1,6 @@
 """Talk to Kafka through the public calls of kafka-python, which is always installed."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -49,6 +50,7 @@ from fugu.dataflows.kafka.kafka_python_settings import settings_of
 
 Made = TypeVar("Made")
 _UNACKNOWLEDGED_RECORDS = 20_000
+_BETWEEN_LOOKS_SECONDS = 0.1
 _NEVER_MS = 24 * 3600 * 1000
 """The producer must not give up a request by itself: it would go on with the next one, and leave a
 gap in the partition. `KafkaPythonWriter.flush` gives up, and the process ends with it."""
@@ -111,11 +113,19 @@ class KafkaPythonClient(Client):
         try:
             self._admin().create_partitions({name: partitions})
         except InvalidPartitionsError:
-            return
+            pass
         except AuthorizationError as error:
             raise right_missing(name, type(error)) from None
         except KafkaError as error:
             raise self._unavailable(error) from None
+        self._wait_for_partitions(name, partitions)
+
+    def _wait_for_partitions(self, name: str, partitions: int) -> None:
+        """Wait until brokers tell of partitions that were added: they hear of them later."""
+        silence = Silence()
+        while (topic := self.topic(name)) is not None and topic.partitions < partitions:
+            time.sleep(_BETWEEN_LOOKS_SECONDS)
+            silence.goes_on()
 
     def reader(self, topic: str, *, headers: bool = False, committed: bool = True) -> Reader:
         consumer = self._reach(
