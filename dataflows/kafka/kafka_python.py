@@ -114,7 +114,7 @@ class KafkaPythonClient(Client):
         try:
             self._admin().create_partitions({name: partitions})
         except InvalidPartitionsError:
-            return
+            pass
         except AuthorizationError as error:
             raise right_missing(name, type(error)) from None
         except KafkaError as error:

@@ -75,7 +75,7 @@ def test_a_start_follows_what_was_added_and_a_supervisor_does_it_for_all_process
     extend(bootstrap, document["source"]["topic"])
     send(bootstrap, document, by_murmur2(MANY), 2)
 
-    killed_inside("renamed", 5, "run", pipeline)
+    killed_inside("renamed", 6, "run", pipeline)
     with running(pipeline, "--processes", "2") as process:
         wait_for(process, bootstrap, document, 5 * len(USERS))
         extend(bootstrap, document["source"]["topic"], MANY + 2)
