@@ -129,6 +129,8 @@ class Summing(Arrivals[PartialSums, Summed]):
     def _close(self, partition: int, table: RowTable, passed: Passed) -> list[PartialSums]:
         """Return the sums of closed ticks; an empty one stands for all that are skipped."""
         partials = []
+        if passed.anew:
+            self._forget(table)
         for tick in passed.closed:
             partials.append(self._summed(partition, table, tick))
             self._come_to(table, tick + self.ticks.open)
@@ -139,6 +141,13 @@ class Summing(Arrivals[PartialSums, Summed]):
 
     def _made(self, partition: int, closed: list[PartialSums], dead: DeadLetters) -> Summed:
         return Summed(partition, closed, dead.in_order())
+
+    def _forget(self, table: RowTable) -> None:
+        """Drop all that people contributed; no tick was told of it."""
+        rows = np.arange(len(table))
+        for name in ("tick", "seen"):
+            table.live(name)[rows] = NO_TICK
+        table.touch(rows)
 
     def _come_to(self, table: RowTable, tick: int) -> None:
         """Move what users who are ahead contribute to this tick to the cell of the one closed."""
