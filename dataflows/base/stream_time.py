@@ -84,7 +84,7 @@ class StreamTime:
     def after_a_silence(self) -> str:
         """Return how it goes on when everything is too far ahead, for people."""
         if self.heartbeats:
-            return "the next heartbeat moves stream time there"
+            return "three heartbeats that agree move stream time there"
         most = 2 * self.distinct_keys - 1
         if most == 1:
             return f"{IN_A_ROW} such records in a row move stream time there"

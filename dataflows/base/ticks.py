@@ -6,7 +6,7 @@ record. No wall clock is read, so the same records always close the same ticks.
 """
 
 from collections.abc import MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from fugu.dataflows.base.batches import Reason
@@ -16,6 +16,9 @@ from fugu.operators.mechanism import Integers
 TIME = "stream time"
 """The name of stream time in the clock of a partition."""
 CLOSED = "closed tick"
+UNTOLD = "closed before time began"
+"""The name of the tick that was closed before time began, as long as none has closed since, where
+one clock moves time."""
 
 Clock = MutableMapping[str, int]
 """The clock of a partition: stream time, the last closed tick, and whose records have come
@@ -30,10 +33,14 @@ NO_TICK = -(2**63)
 
 @dataclass(frozen=True)
 class Passed:
-    """Hold the ticks that are closed now, and those after them that are skipped."""
+    """Hold the ticks that are closed now, and those after them that are skipped.
+
+    Where time begins `anew`, everything that was held is of a wrong time.
+    """
 
     closed: range
     skipped: range
+    anew: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,9 +132,21 @@ class Ticks:
         """Move stream time; return the ticks that this closes, and those that it skips."""
         closed = self.closed(time)
         if TIME not in clock:
+            if self.time.has_one_mover:
+                clock[UNTOLD] = clock.get(CLOSED, NO_TICK)
             clock.update({TIME: time, CLOSED: max(closed, clock.get(CLOSED, closed))})
         first, last = clock[CLOSED] + 1, self.last(clock)
         clock[TIME] = max(clock[TIME], time)
         clock[CLOSED] = max(clock[CLOSED], closed)
         held = min(clock[CLOSED], last)
+        if clock[CLOSED] >= first:
+            clock.pop(UNTOLD, None)
         return Passed(range(first, held + 1), range(held + 1, clock[CLOSED] + 1))
+
+    def passed_anew(self, clock: Clock, time: int) -> Passed:
+        """Let time begin anew, of which no tick was told; what was closed before stays closed."""
+        before = clock.pop(UNTOLD)
+        del clock[TIME], clock[CLOSED]
+        if before != NO_TICK:
+            clock[CLOSED] = before
+        return replace(self.passed(clock, time), anew=True)

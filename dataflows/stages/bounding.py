@@ -117,6 +117,8 @@ class Bounding(Arrivals[Told, Bounded[Told]]):
     def _close(self, partition: int, table: RowTable, passed: Passed) -> list[Told]:
         """Return what comes of closed ticks; an empty one stands for all that are skipped."""
         closed: list[Told] = []
+        if passed.anew:
+            self._forget(table)
         for tick in passed.closed:
             closed += self._of_tick(partition, table, tick)
             self._come_to(table, tick + self.ticks.open)
@@ -134,6 +136,13 @@ class Bounding(Arrivals[Told, Bounded[Told]]):
 
     def _made(self, partition: int, closed: list[Told], dead: DeadLetters) -> Bounded[Told]:
         return Bounded(partition, closed, dead.in_order())
+
+    def _forget(self, table: RowTable) -> None:
+        """Drop all that people contributed; no tick was told of it."""
+        rows = np.arange(len(table))
+        for name in ("tick", "seen"):
+            table.live(name)[rows] = NO_TICK
+        table.touch(rows)
 
     def _come_to(self, table: RowTable, tick: int) -> None:
         """Move what users who are ahead contribute to this tick to the cell of the one closed."""

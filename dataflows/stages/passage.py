@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.dataflows.base.batches import DeadLetters, Decoded, Reason
-from fugu.dataflows.base.ticks import CLOSED, NO_TICK, TIME, Clock, Passed, Ticks
+from fugu.dataflows.base.ticks import CLOSED, NO_TICK, TIME, UNTOLD, Clock, Passed, Ticks
+from fugu.dataflows.stages.agreement import Agreement
 from fugu.dataflows.stages.distinct_keys import first_of_each, places_of_any
 from fugu.dataflows.stages.silence import Silence
 from fugu.dataflows.stages.witnesses import digest, heard, newest, reached, store, stored
@@ -25,6 +26,7 @@ _FEWEST, _MOST = 500, 16_000
 """Count the records that are looked at together: few after a tick closed, and then more and more.
 """
 _WITNESS = "witness "
+_LATE, _FAR = "late since time began", "heartbeat ahead"
 _NOTHING = Passed(range(0), range(0))
 
 
@@ -120,6 +122,8 @@ class Passage:
         self._people = self.ticks.time.distinct_keys
         self._witnesses = stored(self.clock, _WITNESS)
         self._silence = Silence.of(self.clock, self._people)
+        self._late, self._far = Agreement.of(self.clock, _LATE), Agreement.of(self.clock, _FAR)
+        self._anew = False
 
     def stretches(self) -> Iterator[Stretch]:
         """Yield all records, in order; while one is used, the clock stands where it does for it."""
@@ -130,9 +134,9 @@ class Passage:
             together = min(2 * together, _MOST) if time is None else _FEWEST
             if time is None:
                 continue
-            if at > first or passed.closed:
+            if at > first or passed.closed or passed.anew:
                 yield Stretch(passed, first, at)
-            first, passed = at, self.ticks.passed(self.clock, time)
+            first, passed = at, self._passed(time)
             last = self.ticks.last(self.clock)
             there = {k: t for k, t in self._witnesses.items() if self.ticks.of(t) <= last}
             self._witnesses = newest(there, self._people)
@@ -140,16 +144,45 @@ class Passage:
             yield Stretch(passed, first, at)
         store(self.clock, _WITNESS, self._witnesses)
         self._silence.hold(self.clock)
+        self._late.hold(self.clock)
+        self._far.hold(self.clock)
+
+    def _passed(self, time: int) -> Passed:
+        """Move stream time, or let it begin anew."""
+        if self._anew:
+            self._anew, self._witnesses = False, {}
+            self._silence = Silence(self._people)
+            return self.ticks.passed_anew(self.clock, time)
+        passed = self.ticks.passed(self.clock, time)
+        if UNTOLD not in self.clock:
+            self._late.forget()
+        return passed
 
     def _moving_by_heartbeats(self, first: int, end: int) -> tuple[int, int | None]:
         """Return the same as `_moving`, where heartbeats alone move stream time."""
-        clock, beats = self.clock, self.records.heartbeats
+        clock, beats, ticks = self.clock, self.records.heartbeats, self.ticks
         for index in beats[(beats >= first) & (beats < end)].tolist():
             time = int(self.records.times[index])
-            if TIME not in clock or time >= self.ticks.closing(clock):
+            if TIME not in clock:
                 return index, time
-            clock[TIME] = max(clock[TIME], time)
+            if ticks.of(time) > ticks.last(clock):
+                if self._far.agrees(time, ticks):
+                    return index, time
+            elif ticks.of(time) <= clock[CLOSED]:
+                if self._begins_anew(time):
+                    return index, time
+            else:
+                self._far.forget()
+                self._late.forget()
+                if time >= ticks.closing(clock):
+                    return index, time
+                clock[TIME] = max(clock[TIME], time)
         return end, None
+
+    def _begins_anew(self, time: int) -> bool:
+        """Take in a late record of whoever moves time; return whether time begins there anew."""
+        self._anew = UNTOLD in self.clock and self._late.agrees(time, self.ticks)
+        return self._anew
 
     def _moving(self, first: int, end: int) -> tuple[int, int | None]:
         """Return the record at which ticks close or time begins, and stream time from there on; or
@@ -166,6 +199,10 @@ class Passage:
         crossing = self._crossing(times, keys, beyond)
         stop = len(times) if crossing is None else crossing
         over = self._silence.over(keys, times[:stop], beyond[:stop], in_time[:stop])
+        until = stop if over is None else over[0]
+        begins = self._beginning_anew(times[:until], beyond[:until], in_time[:until])
+        if begins is not None:
+            return first + begins, int(times[begins])
         if over is not None:
             self._take_in(times[: over[0]], keys, beyond)
             return first + over[0], over[1]
@@ -193,6 +230,20 @@ class Passage:
                 if self.ticks.of(times_of[place]) - self.ticks.of(low) <= self.ticks.max_jump:
                     return index, times_of[place + self._people // 2]
         return end, None
+
+    def _beginning_anew(
+        self, times: Integers, beyond: NDArray[np.bool_], in_time: NDArray[np.bool_]
+    ) -> int | None:
+        """Return the record with which time begins anew, if no tick has closed since it began, and
+        one person moves it."""
+        if UNTOLD not in self.clock:
+            return None
+        for index in np.flatnonzero(~beyond).tolist():
+            if in_time[index]:
+                self._late.forget()
+            elif self._begins_anew(int(times[index])):
+                return int(index)
+        return None
 
     def _reached(self) -> int | None:
         return reached(self._witnesses, self._people)

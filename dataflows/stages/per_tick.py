@@ -85,7 +85,7 @@ class PerTick(Arrivals[TickReleases, Sanitized], StreamStage):
             if len(rows):
                 released.append(self._release(partition, table, rows, tick))
             self._come_to(table, tick + self.ticks.open)
-        if passed.skipped:
+        if passed.skipped or passed.anew:
             self._forget(partition, table)
         return released
 

@@ -7,7 +7,7 @@ two come.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -82,6 +82,8 @@ class PrivateReports(Summing):
         while True:
             records = Records.of(left, self.ticks.time.heartbeats)
             stretch = self._next(table.clock, records)
+            if stretch is not None and stretch.passed.anew:
+                self._forget(table)
             for tick in () if stretch is None else stretch.passed.closed:
                 if tick <= table.clock.get(REPORTED, NO_TICK):
                     continue
@@ -111,13 +113,15 @@ class PrivateReports(Summing):
     def _close(self, partition: int, table: RowTable, passed: Passed) -> list[PartialSums]:
         """Report ticks that are closed and not reported yet; skipped ones hold nobody."""
         reported = table.clock.get(REPORTED, NO_TICK)
+        if passed.anew:
+            self._forget(table)
         partials = [
             partial
             for tick in passed.closed
             if tick > reported
             for partial in self._report(partition, table, tick)
         ]
-        partials += super()._close(partition, table, replace(passed, closed=range(0)))
+        partials += super()._close(partition, table, Passed(range(0), passed.skipped))
         if passed.skipped:
             table.clock[REPORTED] = max(table.clock.get(REPORTED, NO_TICK), passed.skipped[-1])
         return partials

@@ -9,7 +9,7 @@ import pytest
 
 from fugu.dataflows.base.batches import DeadLetters, Decoded
 from fugu.dataflows.base.stream_time import IN_A_ROW, StreamTime
-from fugu.dataflows.base.ticks import CLOSED, TIME, Clock, Ticks
+from fugu.dataflows.base.ticks import CLOSED, TIME, UNTOLD, Clock, Ticks
 from fugu.dataflows.stages.passage import Passage, Records
 from tests.dataflows.stages.arrays import in_arrays
 
@@ -56,6 +56,10 @@ class Plain:
     clock: Clock = field(default_factory=dict)
     beyond: list[tuple[int, bytes]] = field(default_factory=list)
     in_time: set[bytes] = field(default_factory=set)
+    late: list[int] = field(default_factory=list)
+    far: list[int] = field(default_factory=list)
+    went_back: int = 0
+    agreed: int = 0
 
     def course(self, seen: Seen) -> Course:
         return [self.one(time, key) for time, key in seen]
@@ -63,6 +67,11 @@ class Plain:
     def one(self, time: int, key: bytes) -> tuple[range, range, str]:
         ticks, clock, people = self.ticks, self.clock, self.ticks.time.distinct_keys
         closed, skipped = range(0), range(0)
+        if self._begins_anew(time, key):
+            self.late, self.latest, self.beyond, self.in_time = [], {key: time}, [], set()
+            ticks.passed_anew(clock, time)
+            self.went_back += 1
+            return closed, skipped, ""
         moves = self._moves(time, key, people)
         if moves is not None and moves > clock.get(TIME, -1):
             passed = ticks.passed(clock, moves)
@@ -71,6 +80,7 @@ class Plain:
             self.latest[key] = max(time, self.latest.get(key, time))
             self.latest = {k: t for k, t in self.latest.items() if ticks.of(t) <= last}
             self.beyond = [(time, key)] if key not in self.latest else self.beyond
+            self.late = [] if closed or skipped else self.late
         tick = ticks.of(time)
         if TIME not in clock:
             return closed, skipped, "time_not_begun"
@@ -80,7 +90,7 @@ class Plain:
 
     def _moves(self, time: int, key: bytes, people: int) -> int | None:
         if self.ticks.time.heartbeats:
-            return time if key in self.ticks.time.heartbeats else None
+            return self._beat(time) if key in self.ticks.time.heartbeats else None
         tick = self.ticks.of(time)
         if TIME in self.clock and tick > self.ticks.last(self.clock):
             self.beyond.append((time, key))
@@ -110,6 +120,32 @@ class Plain:
                 return group[people // 2]
         return None
 
+    def _begins_anew(self, time: int, key: bytes) -> bool:
+        """Three late ones in a row of those who move time alone, before a tick is told of."""
+        beats, tick = self.ticks.time.heartbeats, self.ticks.of(time)
+        if UNTOLD not in self.clock or (beats and key not in beats):
+            return False
+        if tick > self.clock[CLOSED]:
+            self.late = [] if tick <= self.ticks.last(self.clock) else self.late
+            return False
+        self.late = [*self.late, time][-3:]
+        return self._near(self.late)
+
+    def _beat(self, time: int) -> int | None:
+        """One that is too far ahead waits for two more."""
+        if TIME in self.clock and self.ticks.of(time) > self.ticks.last(self.clock):
+            self.far = [*self.far, time][-3:]
+            if not self._near(self.far):
+                return None
+            self.far, self.agreed = [], self.agreed + 1
+        elif TIME in self.clock and self.ticks.of(time) > self.clock[CLOSED]:
+            self.far = []
+        return time
+
+    def _near(self, times: list[int]) -> bool:
+        ticks = [self.ticks.of(time) for time in times]
+        return len(times) == 3 and max(ticks) - min(ticks) <= self.ticks.max_jump
+
 
 def wandering(seed: int, *, records: int = 400) -> Seen:
     """Time goes on, with wrong clocks, disorder, and a silence now and then."""
@@ -134,7 +170,7 @@ def random_start(seed: int) -> int:
 def test_ticks_close_as_if_records_were_looked_at_one_by_one(
     people: int, at_once: Sequence[int], arrays: bool
 ) -> None:
-    reasons, skips = set(), 0
+    reasons, skips, went_back = set(), 0, 0
     for seed in range(60):
         random = Random(seed)
         ticks = Ticks(
@@ -144,28 +180,33 @@ def test_ticks_close_as_if_records_were_looked_at_one_by_one(
             time=StreamTime(people),
         )
         seen = wandering(seed)
-        found, expected = course(ticks, seen, at_once, arrays=arrays), Plain(ticks).course(seen)
+        plain = Plain(ticks)
+        found, expected = course(ticks, seen, at_once, arrays=arrays), plain.course(seen)
         assert found == expected
+        went_back += plain.went_back
         reasons |= {reason for *_, reason in found}
         skips += sum(bool(skipped) for _, skipped, _ in found)
     assert reasons >= {"", "late", "too_far_ahead"}
     assert ("time_not_begun" in reasons) == (people > 1)
     assert skips > 10
+    assert (went_back > 2) == (people == 1)
 
 
 @pytest.mark.parametrize(("at_once", "arrays"), [((10_000,), False), ((3,), False), ((99,), True)])
 def test_heartbeats_move_time_and_nobody_else_does(at_once: Sequence[int], arrays: bool) -> None:
-    beats = frozenset([b"0", b"3"])
+    beats, went_back, agreed = frozenset([b"0", b"3"]), 0, 0
     for seed in range(30):
         ticks = Ticks(5, 7, 3, time=StreamTime(heartbeats=beats))
         seen = wandering(seed)
+        plain = Plain(ticks)
         expected = [
             (closed, skipped, "" if key in beats else reason)
-            for (closed, skipped, reason), (_, key) in zip(
-                Plain(ticks).course(seen), seen, strict=True
-            )
+            for (closed, skipped, reason), (_, key) in zip(plain.course(seen), seen, strict=True)
         ]
         assert course(ticks, seen, at_once, arrays=arrays) == expected
+        went_back, agreed = went_back + plain.went_back, agreed + plain.agreed
+    assert went_back > 1
+    assert agreed > 5
 
 
 def everybody(people: int, start: int, ticks: int) -> Seen:
@@ -211,6 +252,42 @@ def test_a_partition_recovers_by_itself_from_first_records_of_1970() -> None:
     assert refused(course(TENS, first + now)[3:]) == IN_A_ROW - 1
     alone = Ticks(width=10, grace=0, max_jump=100, time=StreamTime(1))
     assert refused(course(alone, [first[0], *now])) == IN_A_ROW - 1
+
+
+YEAR = 365 * 86_400_000
+
+
+@pytest.mark.parametrize(
+    ("at_once", "arrays"), [((10_000,), False), ((3, 1), False), ((99,), True)]
+)
+@pytest.mark.parametrize("wrong", [-YEAR, YEAR])
+@pytest.mark.parametrize(("beats", "place"), [(False, 0), (True, 0), (True, 4_000)])
+def test_one_wrong_record_poisons_no_partition_where_one_clock_moves_time(
+    wrong: int, beats: bool, place: int, at_once: Sequence[int], arrays: bool
+) -> None:
+    """It left 1, 0 and 1,951 of 4,000 records in time, if it was a year ahead."""
+    time = StreamTime(heartbeats=frozenset([b"beat"])) if beats else StreamTime(1)
+    ticks = Ticks(width=10_000, grace=1_000, max_jump=100, time=time)
+    now, mover = 1_763_740_800_000, b"beat" if beats else b"odd"
+    seen = [
+        (now + 1_000 * second, key)
+        for second in range(4_000)
+        for key in (b"beat", b"u%d" % (second % 2))
+    ]
+    seen.insert(place, (seen[place][0] + wrong, mover))
+    found = course(ticks, seen, at_once, arrays=arrays)
+    late = [(reason, key) for (*_, reason), (_, key) in zip(found, seen, strict=True) if reason]
+    assert len([key for _, key in late if key.startswith(b"u")]) <= (4 if wrong > 0 else 20)
+
+
+def test_time_never_goes_back_once_a_tick_has_closed() -> None:
+    """What was told of a tick would be told again."""
+    ticks = Ticks(width=10, grace=0, max_jump=100, time=StreamTime(1))
+    told = [(10**6, b"a"), (10**6 + 11, b"a")]
+    old = [(100 + turn, b"b") for turn in range(200)]
+    assert {reason for *_, reason in course(ticks, told + old)[2:]} == {"late"}
+    closed = [tick for closed, *_ in course(ticks, told[:1] + old[:40]) for tick in closed]
+    assert closed == sorted(set(closed))
 
 
 def test_one_clock_that_stands_still_does_not_keep_a_partition_from_recovering() -> None:

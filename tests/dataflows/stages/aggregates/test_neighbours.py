@@ -76,6 +76,19 @@ def test_a_refused_record_moves_time_as_any_other_does() -> None:
     assert figures("south") == figures(REFUSED) == [50, 0, 0]
 
 
+@pytest.mark.parametrize("at_once", [1, 1_000])
+def test_where_one_clock_moves_time_a_first_one_that_is_wrong_is_forgotten(at_once: int) -> None:
+    """All that was contributed by its time is dropped, of which no tick was told."""
+    steady = [(f"u{n % 9}", 400 * n, "north", 1.0) for n in range(400)]
+    wrong = [("odd", 10**9, "south", 1.0), ("u3", 10**9 + 400, "west", 1.0)]
+    plain, run = Aggregate(1), Aggregate(1)
+    expected = plain.merged(plain.partials([(0, one) for one in steady[2:]], at_once=at_once))
+    found = run.merged(run.partials([(0, one) for one in wrong + steady], at_once=at_once))
+    assert found == expected
+    assert run.dead == [(0, 2, "late"), (0, 3, "late")]
+    assert not (run.tables[0].live("seen") > 1_000).any()
+
+
 def test_one_device_closes_ticks_for_nobody() -> None:
     """Five records of one device made 499 others late, and jumps burnt every value of a horizon."""
     everybody = [(f"u{n}", 100, "north", 1.0) for n in range(500)]

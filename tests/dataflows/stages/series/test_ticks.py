@@ -244,6 +244,20 @@ def test_a_stream_that_is_ahead_of_stream_time_says_it_when_time_comes_there(
     assert status == {10: "measured", **dict.fromkeys(range(11, 21), "predicted")}
 
 
+@pytest.mark.parametrize("at_once", [1, 100])
+def test_values_of_a_wrong_time_are_dropped_when_time_begins_anew(
+    at_once: int, tmp_path: Path
+) -> None:
+    """A year ahead, and first: it would make all others late for a year."""
+    wrong = [message("odd", 3 * 10**10), message("b", 3 * 10**10 + 500)]
+    alone = {"stream_time": {"distinct_keys": 1, "max_ahead": "36500d"}}
+    run = running(tmp_path, alone).feed([*wrong, *readings("ab", range(9))], at_once=at_once)
+    assert [reason for _, reason, _ in run.dead] == ["late"] * 2
+    for user in "ab":
+        assert [one["second"] for one in said_by(run, user)] == list(range(2, 9))
+    assert said_by(run, "odd") == []
+
+
 def test_a_heartbeat_is_nobody_whatever_it_holds(tmp_path: Path) -> None:
     beats = {"stream_time": {"heartbeats": ["beat"]}}
     run = running(tmp_path, beats).feed([message("beat", 0, "thump"), *readings("ab", range(9))])
