@@ -56,6 +56,14 @@ def _problems(
         case "minLength" | "minItems":
             if isinstance(data, str | list) and len(data) < wanted:
                 yield f"{data!r} is too short"
+        case "minProperties":
+            if isinstance(data, dict) and len(data) < wanted:
+                yield "too few names"
+        case "patternProperties":
+            for pattern, form in wanted.items():
+                for name in data if isinstance(data, dict) else {}:
+                    if re.search(pattern, name):
+                        yield from (f"{name}: {one}" for one in problems(data[name], form, whole))
         case "maxItems":
             if isinstance(data, list) and len(data) > wanted:
                 yield "the list is too long"

@@ -94,6 +94,21 @@ def test_steps_draw_the_law_that_is_written_down(
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dissimilarity", ["response", "laplace"])
+def test_the_chance_of_a_new_report_is_that_of_the_law(
+    kind: type[WindowReports], dissimilarity: Measure
+) -> None:
+    """On which unbiased readers rely."""
+    mechanism = kind(3, window=3, epsilon=6.0, dissimilarity=dissimilarity)
+    state = mechanism.start(40)
+    for position in range(7):
+        fresh = mechanism.release_law(state)[:, :, : 2**3].sum(axis=2)
+        assert mechanism.report_chances(state) == pytest.approx(fresh, abs=1e-12)
+        symbols = (np.arange(40) + position) % 3
+        state, _ = mechanism.step(state, Inputs(symbols), draws(40, position))
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_what_follows_from_releases_is_the_state_of_a_step(kind: type[WindowReports]) -> None:
     mechanism = kind(3, window=3, epsilon=6.0)
     state, followed = mechanism.start(50), mechanism.start(50)
