@@ -78,11 +78,14 @@ def measure_operators(say: Callable[[str], None]) -> list[OperatorCost]:
     for name, mechanism in operators().items():
         for shape, (users, spread) in SHAPES.items():
             say(f"{name}, {shape}")
-            costs.append(_measure(name, mechanism, shape, users, spread))
+            costs.append(measure_operator(name, mechanism, shape, users, spread))
     return costs
 
 
-def _measure(name: str, mechanism: Mechanism, shape: str, users: int, spread: str) -> OperatorCost:
+def measure_operator(
+    name: str, mechanism: Mechanism, shape: str, users: int, spread: str
+) -> OperatorCost:
+    """The median of some batches of one shape."""
     scope = DrawScope(Secret(bytes(32)), "bench", name, 1, mechanism.law_digest())
     lift = PerRecord(mechanism, scope, "topic-id-of-the-source", Admission("unchecked", 1, 10**9))
     table, keys = RowTable(lift.start), [b"user-%06d" % user for user in range(users)]

@@ -1,5 +1,5 @@
-"""The commands of `python -m bench` that need no Kafka: state, steps, operators, aggregates (also
-under policies), real-time release, and anonymised windows."""
+"""The commands of `python -m bench` that need no Kafka: state, steps, operators, reports of single
+streams, aggregates (also under policies), real-time release, and anonymised windows."""
 
 import os
 from collections.abc import Callable
@@ -21,6 +21,8 @@ from bench.policies import measure_policies
 from bench.policies_report import policies_page
 from bench.realtime import measure_realtime
 from bench.realtime_report import realtime_page
+from bench.reports import measure_reports
+from bench.reports_report import reports_page
 from bench.row_state_report import state_page
 from bench.sip_steps import measure_steps, sip_page
 from bench.timelines import measure_timelines
@@ -49,6 +51,15 @@ def operators(results: Folder = RESULTS) -> None:
     About five minutes.
     """
     _publish("operators", operators_page, results, measure_operators, measure_operator_parts)
+
+
+@app.command()
+def reports(results: Folder = RESULTS) -> None:
+    """Reports under a budget of windows beside `crr`, in interleaved rounds.
+
+    About a minute.
+    """
+    _publish("reports", reports_page, results, measure_reports)
 
 
 @app.command()
