@@ -112,6 +112,8 @@ class Spend:
     @classmethod
     def of(cls, guarantee: Guarantee) -> "Spend":
         """Return what one promise lets out; `NotAddable` if it bounds nothing."""
+        if guarantee.notion == "anonymity":
+            raise NotAddable(_NEVER_ADDED["anonymity"])
         bounded = isfinite(guarantee.epsilon) and guarantee.total_delta < 1.0
         if not guarantee.sound or not bounded:
             raise NotAddable(

@@ -27,12 +27,12 @@ def test_what_epsilon_counts_says_how_releases_compose(per: Per, composition: Co
     assert replace(LDP, per=per).composition == composition
 
 
-def test_laws_of_delays_do_not_compose_and_budgets_bound_the_rest() -> None:
+def test_laws_of_delays_and_anonymity_do_not_compose_and_budgets_bound_the_rest() -> None:
     for kind, tests in KINDS.items():
         for example in tests.examples():
             for guarantee in example.mechanism.guarantees():
-                displaced = kind.endswith("_perturbation")
-                assert (guarantee.composition == "none") == displaced
+                alone = kind.endswith("_perturbation") or kind == "anonymize"
+                assert (guarantee.composition == "none") == alone
                 bounded = guarantee.per == "stream"
                 assert (guarantee.composition == "total") == bounded
 

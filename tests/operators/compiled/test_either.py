@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from fugu.operators import compiled
 from fugu.operators.compiled.either import entry_point
@@ -16,7 +17,7 @@ class Room(NamedTuple):
     totals: Integers
 
 
-def scale(numbers: Integers, room: Room, factor: int) -> int:
+def scale(numbers: NDArray[np.int32], room: Room, factor: int) -> int:
     for place in range(len(numbers)):
         room.totals[place] = numbers[place] * factor
     return len(numbers)
