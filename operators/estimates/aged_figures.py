@@ -17,15 +17,21 @@ import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers
 
+_LEAST_NOISE = 1e-9
+
 
 def drift_per_tick(values: Floats, errors: Floats, ticks: Integers) -> float:
     """Return by how much the variance of the truth grows in a tick, from measured figures and the
-    standard errors of their noise, in order; 0 where noise explains all that moved."""
+    standard errors of their noise, in order; 0 where noise explains all that moved.
+
+    Pairs of figures with little noise say most: each counts by the inverse variance of its square.
+    """
     if len(values) < 2:
         return 0.0
-    noise = errors[1:] ** 2 + errors[:-1] ** 2
-    moved = np.sum(np.diff(values) ** 2 - noise)
-    return float(max(0.0, moved / np.sum(np.diff(ticks))))
+    noise, passed = errors[1:] ** 2 + errors[:-1] ** 2, np.diff(ticks)
+    weights = passed / np.maximum(noise, _LEAST_NOISE) ** 2
+    moved = np.sum(weights * (np.diff(values) ** 2 - noise))
+    return float(max(0.0, moved / np.sum(weights * passed)))
 
 
 def aged_errors(errors: Floats, ages: Integers, drift: float) -> Floats:

@@ -9,10 +9,10 @@ the mean times their records).
 >>> sums.add(one_group, np.array([[1.0], [0.0], [2.0], [1.0]]), np.array([1.0, 1.0, 2.0, 2.0]))
 >>> found = sums.ratios()
 >>> found.estimates.round(3).tolist(), found.standard_errors.round(3).tolist()
-([[0.667]], [[0.222]])
+([[0.667]], [[0.203]])
 
 Source: Cochran 1977, section 6.3 (ratio estimates) and 9.2 (clusters of unequal sizes); Kish 1965
-(effective number of clusters).
+(effective number of clusters); Satterthwaite 1946 (degrees of freedom of an estimated variance).
 """
 
 from dataclasses import dataclass
@@ -32,13 +32,12 @@ class Ratios:
     users: Integers
     records: Floats
     degrees: Floats
-    """The effective number of users, of unequal weights, minus 1."""
+    """Degrees of freedom of each standard error, `(groups, columns)`."""
 
     def intervals(self, confidence: float = 0.95) -> Floats:
         """Return lower and upper ends, `(groups, columns, 2)`: each by itself holds the mean over
         all such users with about this probability."""
-        degrees = np.broadcast_to(self.degrees[:, None], self.standard_errors.shape)
-        margins = half_widths(self.standard_errors, degrees, confidence)
+        margins = half_widths(self.standard_errors, self.degrees, confidence)
         return np.stack([self.estimates - margins, self.estimates + margins], axis=-1)
 
     def effective_samples(self) -> Floats:
@@ -56,6 +55,8 @@ class RatioSums:
         self._reports = np.zeros((groups, columns))
         self._squares = np.zeros((groups, columns))
         self._products = np.zeros((groups, columns))
+        self._fourth = np.zeros((5, groups, columns))
+        """Sums of reports to the power of 4, 3, 2, 1 and 0, and counts to the power of the rest."""
         self._counts = np.zeros(groups)
         self._counts_squared = np.zeros(groups)
         self._users = np.zeros(groups, dtype=np.int64)
@@ -75,6 +76,9 @@ class RatioSums:
         self._reports[own] += np.add.reduceat(reports, begins)
         self._squares[own] += np.add.reduceat(reports**2, begins)
         self._products[own] += np.add.reduceat(reports * counts[:, None], begins)
+        for power in range(5):
+            mixed = reports ** (4 - power) * counts[:, None] ** power
+            self._fourth[power, own] += np.add.reduceat(mixed, begins)
         self._counts[own] += np.add.reduceat(counts, begins)
         self._counts_squared[own] += np.add.reduceat(counts**2, begins)
         self._users[own] += np.diff(np.append(begins, len(groups)))
@@ -88,5 +92,14 @@ class RatioSums:
             spread = self._squares - 2.0 * means * self._products + means**2 * squared
             variance = np.maximum(spread, 0.0) * users / (users - 1.0)
             errors = np.where(users > 1, np.sqrt(variance) / counts, np.nan)
-            degrees = self._counts**2 / self._counts_squared - 1.0
+            effective = self._counts**2 / self._counts_squared
+            degrees = 1.0 / (1.0 / (effective[:, None] - 1.0) + self._tails(means, spread, users))
         return Ratios(means, errors, self._users, self._counts, np.nan_to_num(degrees))
+
+    def _tails(self, means: Floats, spread: Floats, users: Floats) -> Floats:
+        """Return what the tails of users' deviations take from 1 / degrees: with a kurtosis k a
+        variance from n of them is as uncertain as one with 2 n / (k - 1) degrees of freedom."""
+        signs = (1.0, -4.0, 6.0, -4.0, 1.0)
+        fourth = sum(sign * means**p * self._fourth[p] for p, sign in enumerate(signs))
+        excess = users * fourth / spread**2 - 3.0
+        return np.asarray(np.where(spread > 0.0, np.maximum(excess, 0.0) / (2.0 * users), 0.0))

@@ -24,7 +24,7 @@ def student_quantile(probability: float, degrees: float) -> float:
     [12.706, 2.776, 2.042, 1.96]
     """
     if not 0.5 < probability < 1.0:
-        raise ValueError(f"probability: must be above 0.5 and below 1, not {probability}")
+        raise ValueError(f"probability: must be above one half and below 1, not {probability}")
     if degrees < 1.0:
         return inf
     if degrees >= _NORMAL_FROM:

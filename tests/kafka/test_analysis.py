@@ -8,12 +8,15 @@ from pathlib import Path
 import numpy as np
 import orjson
 import pytest
-from kafka import KafkaConsumer
+from kafka import KafkaAdminClient, KafkaConsumer
 
 import fugu
 from fugu.analysis import CannotBeEstimated
-from fugu.dataflows.publishing.promises_topic import promises_topic
-from tests.kafka.clients import BOTH
+from fugu.dataflows.analysis.reading import kafka_promises
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.publishing.promises_topic import promises_topic, publish_promise
+from tests.kafka.clients import BOTH, connected
 from tests.kafka.pipelines import ALPHABET, Document, pipeline_document, running, write_pipeline
 from tests.kafka.pipelines import fugu as command
 from tests.kafka.records import NOW, Placed, Record, end_offsets, produce, read_topic
@@ -108,6 +111,38 @@ def test_the_promise_is_there_once_however_often_the_pipeline_starts(
         process.kill()
     assert read_topic(bootstrap, beside) == before
     assert sum(map(len, before.values())) == 1
+
+
+def test_another_law_begins_where_the_topic_ends(
+    pipeline: Path, bootstrap: str, topics: TopicFactory
+) -> None:
+    client = connected(bootstrap)
+    name = topics("sink", partitions=2)
+    topics_of(bootstrap, promises_topic(name))
+    produce(bootstrap, name, [Placed(1, Record(b"a", b"{}"))] * 3)
+    sink = client.topic(name)
+    assert sink is not None
+    file = PipelineFile.read(pipeline)
+    operator = file.pipeline.operator
+    for epsilon in (1.0, 1.0, 2.0, 2.0, 1.0):
+        other = operator.model_copy(update={"epsilon": epsilon})
+        changed = file.replacing(file.pipeline.model_copy(update={"operator": other}))
+        publish_promise(client, changed, configure(changed).mechanism, sink)
+        produce(bootstrap, name, [Placed(0, Record(b"a", b"{}"))])
+    begins = [one.begins for one in kafka_promises(client, name, sink.identity)]
+    assert begins == [{}, {"0": 2, "1": 3}, {"0": 4, "1": 3}]
+    assert kafka_promises(client, name, "another topic of this name") == []
+
+
+def topics_of(bootstrap: str, name: str) -> None:
+    """Create a compacted topic with exactly this name."""
+    with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
+        layout = {
+            "num_partitions": 1,
+            "replication_factor": 1,
+            "configs": {"cleanup.policy": "compact"},
+        }
+        admin.create_topics({name: layout}, wait_for_metadata=True)
 
 
 def test_files_are_the_same_after_a_kill_in_the_middle(

@@ -92,10 +92,10 @@ def of_means(kind: str, runs: int, users: int = 100) -> Coverage:
     truth = np.rint(level + rng.uniform(-50, 50, (runs * users, EACH))).astype(np.int64)
     held, widths = [], []
     for run in _runs(_read(kind, truth), runs, users):
-        table = run.means().table
-        low, high = table["low"][0].as_py(), table["high"][0].as_py()
-        held.append(float(low <= 250.0 / 2.0 <= high))
-        widths.append(high - low)
+        table = run.means(by="1m").table
+        low, high = (table[name].to_numpy() for name in ("low", "high"))
+        held.append(float(np.mean((low <= 250.0 / 2.0) & (high >= 250.0 / 2.0))))
+        widths.append(float(np.median(high - low)))
     return Coverage(kind, "means", np.array(held), float(np.median(widths)), np.nan)
 
 
