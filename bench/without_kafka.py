@@ -13,6 +13,8 @@ from bench import row_state
 from bench.aggregates import measure_aggregates
 from bench.aggregates_report import aggregates_page
 from bench.anonymity import anonymity_page, measure_anonymity
+from bench.collectors import measure_collectors
+from bench.collectors_report import collectors_page
 from bench.operator_costs import measure_operators
 from bench.operator_costs_report import operators_page
 from bench.operator_parts import measure_operator_parts
@@ -69,6 +71,15 @@ def aggregates(results: Folder = RESULTS) -> None:
     About two minutes.
     """
     _publish("aggregates", aggregates_page, results, measure_aggregates)
+
+
+@app.command()
+def collectors(results: Folder = RESULTS) -> None:
+    """Collectors of private reports by number of groups, beside sample; and users' reports.
+
+    About half a minute.
+    """
+    _publish("collectors", collectors_page, results, measure_collectors)
 
 
 @app.command()

@@ -1,12 +1,17 @@
 """The local table of section 9 of the PBA specification, and runs of LDP-IDS against it."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from unittest.mock import patch
 
 import numpy as np
 
+from fugu.operators.ldp_ids import reporting
 from fugu.operators.ldp_ids.collector import Collector
-from fugu.operators.mechanism import Floats
+from fugu.operators.ldp_ids.oracles import SymmetricUnary
+from fugu.operators.mechanism import Draws, Floats, Integers
+from tests.operators.ldp_ids import same_tick as reference
 from tests.operators.ldp_ids.rounds import KINDS, rounds
 from tests.operators.ldp_ids.same_tick import by_budget, by_population
 from tests.operators.noise.simulated import SimulatedDraws
@@ -23,6 +28,27 @@ TABLE = {
     (10, 10.0): "70.8 6.4 55.3 41.7 16.5 23.8",
 }
 """The printed mean absolute error of each mechanism, by window and epsilon."""
+
+
+@dataclass(frozen=True)
+class Added(SymmetricUnary):
+    """Draw the sum of all reports at once: bits are independent, so it is binomial."""
+
+    def report(self, symbols: Integers, draws: Draws, purpose: str) -> Integers:
+        rng: np.random.Generator = getattr(draws, "draws", draws).rng
+        true = np.bincount(symbols, minlength=self.symbols)
+        return rng.binomial(true, self.p) + rng.binomial(len(symbols) - true, self.q)
+
+
+@contextmanager
+def added_at_once() -> Iterator[None]:
+    """Let both halves, and the reference, draw sums: the same law, many times faster."""
+    with ExitStack() as stack:
+        for module in (reporting, reference):
+            stack.enter_context(
+                patch.object(module, "oracle", lambda name, symbols, units: Added(symbols, units))
+            )
+        yield
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from math import exp, log
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from fugu.operators.budget_units import UNITS_PER_NAT, units_of
 from fugu.operators.ldp_ids.oracles import (
@@ -15,6 +16,7 @@ from fugu.operators.ldp_ids.oracles import (
 )
 from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.secret import Secret
+from tests.operators.ldp_ids.moving_users import Added
 from tests.operators.noise.simulated import SMALLEST_P_VALUE, SimulatedDraws, p_value
 
 USERS, RUNS = 400, 3_000
@@ -117,3 +119,18 @@ def test_other_budgets_symbols_and_phases_draw_other_words() -> None:
 def test_the_loss_of_unary_reports_is_that_of_two_bits() -> None:
     law = oracle("sue", 5, units_of(1.0))
     assert 2 * log((1 - law.q) / law.q) == pytest.approx(1.0, rel=1e-12)
+
+
+def test_sums_that_are_drawn_at_once_have_the_law_of_reports() -> None:
+    """What the long table of errors is made of, beside the sum of real reports."""
+    symbols = np.repeat([0, 1, 2], [200, 150, 50])
+    draws = SimulatedDraws(np.random.default_rng(8))
+    real, added = (
+        np.stack([law.report(symbols, draws, "publication") for _ in range(1_500)])
+        for law in (oracle("sue", 3, units_of(1.0)), Added(3, units_of(1.0)))
+    )
+    for symbol in range(3):
+        assert stats.ks_2samp(real[:, symbol], added[:, symbol]).pvalue > SMALLEST_P_VALUE
+    covariance = np.corrcoef(added.T)
+    assert np.abs(covariance - np.eye(3)).max() < 5 / np.sqrt(1_500)
+    assert np.abs(np.corrcoef(real.T) - np.eye(3)).max() < 5 / np.sqrt(1_500)
