@@ -181,7 +181,9 @@ class Passage:
 
     def _begins_anew(self, time: int) -> bool:
         """Take in a late record of whoever moves time; return whether time begins there anew."""
-        self._anew = UNTOLD in self.clock and self._late.agrees(time, self.ticks)
+        before = self.clock.get(UNTOLD)
+        if before is not None and self.ticks.of(time) > before:
+            self._anew = self._late.agrees(time, self.ticks)
         return self._anew
 
     def _moving(self, first: int, end: int) -> tuple[int, int | None]:

@@ -280,6 +280,25 @@ def test_one_wrong_record_poisons_no_partition_where_one_clock_moves_time(
     assert len([key for _, key in late if key.startswith(b"u")]) <= (4 if wrong > 0 else 20)
 
 
+def test_time_begins_anew_only_behind_what_was_closed_before_it_began() -> None:
+    """A finished pipeline has told those ticks."""
+    ticks = Ticks(width=10, grace=0, max_jump=100, time=StreamTime(1))
+
+    def clock_after(late: int) -> Clock:
+        clock: Clock = {CLOSED: 50}
+        seen = [10**6, late, late, late]
+        records = Records.of(
+            Decoded(0, range(4), seen, [b"a"] * 4, np.zeros(4), None, DeadLetters()), frozenset()
+        )
+        list(Passage(ticks, clock, records).stretches())
+        return clock
+
+    assert clock_after(505)[TIME] == 10**6
+    again = clock_after(700)
+    assert (again[TIME], again[CLOSED]) == (700, 69)
+    assert clock_after(515)[CLOSED] == 50
+
+
 def test_time_never_goes_back_once_a_tick_has_closed() -> None:
     """What was told of a tick would be told again."""
     ticks = Ticks(width=10, grace=0, max_jump=100, time=StreamTime(1))
