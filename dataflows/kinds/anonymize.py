@@ -54,7 +54,8 @@ class AnonymizeOperator(OperatorSection):
 
     order = 900
     example = (
-        "sensitive: diagnosis\ntaxonomy: {Disease: {Virus: [Dengue, H1N1], Lung: [Asthma]}}\n"
+        "sensitive: diagnosis\n"
+        "taxonomy: {Disease: {Virus: [Dengue, H1N1], Bacteria: [Cholera], Lung: [Asthma]}}\n"
         "privacy_height: 2\nK: 5\nrho: 2\nquantum: 1h\nticks: {width: 1d}\n"
     )
     protected = (
@@ -211,6 +212,13 @@ class AnonymizeOperator(OperatorSection):
     def remarks(self, files: Files, mechanism: Mechanism) -> list[str]:
         assert isinstance(mechanism, AnonymizedWindows)
         found = [f"operator.{warning}" for warning in mechanism.anonymization.warnings]
+        categories = len(set(mechanism.anonymization.categories.tolist()) - {0})
+        if categories * self.confidence <= 1:
+            found.append(
+                f"operator.sigma: of {categories} categories one nearly always has more than "
+                f"{self.confidence} of the records; then the window is suppressed. Raise sigma, or "
+                "choose a privacy_height with more categories"
+            )
         most = sum(comb(self.max_points, known) for known in range(1, self.rho + 1))
         if most * self.max_people > LARGEST_WINDOW:
             found.append(

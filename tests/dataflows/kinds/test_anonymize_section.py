@@ -162,6 +162,8 @@ def test_bounds_that_allow_windows_too_large_to_count_are_remarked(tmp_path: Pat
     assert not remarks()
     [remark] = remarks(rho=3)
     assert "max_people and max_points allow a window of 3,605,000,000 sub-trajectories" in remark
+    [remark] = remarks(sigma="1/3")
+    assert "operator.sigma: of 3 categories one nearly always has more than 1/3" in remark
     [remark] = remarks(privacy_height=9)
     assert "privacy_height 9 is above the height of the taxonomy, 3" in remark
 
