@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from fugu.operators import compiled
+import fugu.operators.compiled as compiled
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
