@@ -53,6 +53,11 @@ class CollectedOperator(AggregateOperator):
     oracle: Literal["sue", "grr", "oue"] = "sue"
     """Say how a group is reported: as bits (`sue`, `oue`), or as one group (`grr`)."""
 
+    @property
+    def people_can_move(self) -> bool:
+        """Return False: what users have spent is kept by each partition for its own ones."""
+        return False
+
     def mechanism(self, files: Files) -> Mechanism:
         return self.collected()
 
