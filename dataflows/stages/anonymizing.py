@@ -7,6 +7,7 @@ and a replay gives the same bytes. A partition that falls silent holds everybody
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import numpy as np
 
@@ -101,8 +102,14 @@ class Anonymizing:
             raise UnsafeRelease(str(error)) from None
         released = AnonymousWindow.of(tick, window, releases.values[0])
         if released.records is None:
-            log.warning("window_suppressed: %s", self._why(window))
+            log.warning("window_suppressed: %s: %s", self._named(tick), self._why(window))
         return released
+
+    def _named(self, tick: int) -> str:
+        width = self.mechanism.tick_milliseconds
+        if width is None:
+            return f"window {tick}"
+        return f"the window from {datetime.fromtimestamp(tick * width / 1000, UTC).isoformat()}"
 
     def _why(self, window: WindowTable) -> str:
         people, least = window.table.people, self.mechanism.min_people

@@ -66,7 +66,7 @@ class Patients:
         anonymization = Anonymization(
             TAXONOMY, 2, self.people, 2, Fraction(1, 2), linked=self.linked
         )
-        self.mechanism = AnonymizedWindows(anonymization, 2 * self.people)
+        self.mechanism = AnonymizedWindows(anonymization, 2 * self.people, DAYS.width)
         scope = DrawScope(SECRET, "patients", "anonymize", 1, self.mechanism.law_digest())
         self.merge = Anonymizing(self.mechanism, scope, "topic-id", self.partitions)
         self.publisher = Publisher(
@@ -137,12 +137,14 @@ def record(when: int, where: str, diagnosis: str) -> bytes:
     return orjson.dumps({"at": when, "place": where, "diagnosis": diagnosis})
 
 
-def days(number: int, people: int = 60, seed: int = 1) -> list[tuple[int, Visit]]:
+def days(
+    number: int, people: int = 60, seed: int = 1, hours: Sequence[int] = range(6, 14)
+) -> list[tuple[int, Visit]]:
     """Everybody's visits of some days, in the order of time, and one of the last day's end."""
     random, visits = Random(seed), list[tuple[int, Visit]]()
     for day in range(10, 10 + number):
         for who in range(people):
-            for hour in random.sample(range(6, 14), 4):
+            for hour in random.sample(hours, 4):
                 when = (24 * day + hour) * HOUR + random.randrange(HOUR)
                 visit = (f"user-{who}", when, random.choice(PLACES[: 1 + hour % 2]))
                 visits.append((who % 2, (*visit, DIAGNOSES[who % 4])))

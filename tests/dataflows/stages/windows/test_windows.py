@@ -1,6 +1,7 @@
 """Windows are anonymised once all partitions have told of them, and nothing shows how they came."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from random import Random
 from typing import Any
@@ -87,6 +88,25 @@ def test_the_order_of_arrival_within_grace_changes_no_byte() -> None:
     delayed = sorted(EVERYTHING, key=lambda one: one[1][1] + random.randrange(2 * HOUR))
     assert delayed != EVERYTHING
     assert release(Patients(), delayed) == WHOLE
+
+
+@pytest.mark.parametrize("at_once", [13, 1_000])
+def test_the_order_of_arrival_around_midnight_changes_no_byte(at_once: int) -> None:
+    """Records of the next window come while this one is open, and some beyond those that may be."""
+    random, nights = Random(5), days(3, people=160, hours=range(20, 28))
+    ticks = replace(DAYS, grace=4 * HOUR)
+    whole = release(Patients(ticks=ticks), nights)
+    for _ in range(3):
+        delayed = sorted(nights, key=lambda one: one[1][1] + random.randrange(4 * HOUR))
+        patients = Patients(ticks=ticks)
+        assert release(patients, delayed, at_once=at_once) == whole
+        assert not patients.dead
+    assert sum(len(points) for points in map(points_of, whole)) > 200
+
+
+def points_of(record: tuple[Any, ...]) -> list[Any]:
+    points: list[Any] = orjson.loads(record[1]).get("points", [])
+    return points
 
 
 def test_which_partition_wrote_first_never_shows() -> None:
@@ -249,10 +269,16 @@ def test_people_of_a_closed_window_make_room_for_those_of_the_next() -> None:
     assert len(held) == 4, "nothing is kept of windows that are closed"
 
 
-def test_a_window_of_too_few_people_is_suppressed_and_says_no_more() -> None:
+def test_a_window_of_too_few_people_is_suppressed_and_says_no_more(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     patients = Patients(people=40)
     windows = patients.released(patients.told(EVERYTHING))
     assert all(window.records is None for window in windows)
+    assert (
+        "window_suppressed: the window from 1970-01-11T00:00:00+00:00: 60 people were in it, and "
+        "at least 80 are to be (min_people)"
+    ) in caplog.text
     for found in records(bytes_of(patients.published(windows))):
         assert found.keys() == {"start", "end", "window"}
         assert found["window"] == "suppressed"
