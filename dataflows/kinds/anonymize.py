@@ -128,6 +128,14 @@ class AnonymizeOperator(OperatorSection):
                 f"max_people: must be at least {self.fewest:,}, the fewest people of a window that "
                 "is released"
             )
+        if self._most_of_a_person * 100 > LARGEST_WINDOW:
+            brings = f"{self._most_of_a_person:,}"
+            raise ValueError(
+                f"max_points: a person of {self.max_points} points brings {brings} "
+                f"sub-trajectories of up to {self.rho} points, and a window of more than "
+                f"{LARGEST_WINDOW:,} is suppressed for all: fewer than 100 people could do that. "
+                "Lower max_points or rho"
+            )
         if self.procedure == "thesis" and not self.accept_unsound:
             raise ValueError(
                 "stage: thesis stops before the repair, and the attacks that it is against "
@@ -140,6 +148,10 @@ class AnonymizeOperator(OperatorSection):
     def confidence(self) -> Fraction:
         """Return sigma, exactly."""
         return Fraction(self.sigma)
+
+    @property
+    def _most_of_a_person(self) -> int:
+        return sum(comb(self.max_points, known) for known in range(1, self.rho + 1))
 
     @property
     def fewest(self) -> int:
@@ -219,7 +231,7 @@ class AnonymizeOperator(OperatorSection):
                 f"{self.confidence} of the records; then the window is suppressed. Raise sigma, or "
                 "choose a privacy_height with more categories"
             )
-        most = sum(comb(self.max_points, known) for known in range(1, self.rho + 1))
+        most = self._most_of_a_person
         if most * self.max_people > LARGEST_WINDOW:
             found.append(
                 f"operator.max_people and max_points allow a window of {most * self.max_people:,} "

@@ -62,6 +62,7 @@ def section(folder: Path, **changes: Any) -> AnonymizeOperator:
         ({"quantum": "5h"}, "quantum: the width of a window .* must be a multiple"),
         ({"min_people": 2}, r"min_people: must be at least K \(3\)"),
         ({"max_people": 5}, "max_people: must be at least 6"),
+        ({"rho": 5}, "max_points: a person of 60 points brings 5,985,197 sub-trajectories"),
         ({"stage": "thesis"}, "stage: thesis stops before the repair.*accept_unsound: true"),
         ({"K": 1}, "K: .*greater than or equal to 2"),
         ({"rho": 0}, "rho: .*greater than or equal to 1"),
