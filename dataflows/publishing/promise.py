@@ -24,7 +24,7 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.policy_changes import policies_relied_on
 from fugu.dataflows.pipeline.sections import Budget
 from fugu.dataflows.records.released_as import ReleasedAs
-from fugu.operators.budget import Budgeted
+from fugu.operators.budget import Budgeted, without_budget
 from fugu.operators.independent_releases import IndependentReleases
 from fugu.operators.mechanism import ChargingMechanism, Mechanism
 
@@ -213,13 +213,12 @@ def promise_of(file: PipelineFile, mechanism: Mechanism, identity: str = "") -> 
         rebuildable=operator.published_whole,
         files=files,
         budget=None if budget is None else budget.model_dump(mode="json"),
-        estimator=dict(operator.estimator(mechanism)),
+        estimator=dict(operator.estimator(without_budget(mechanism))),
     )
 
 
 def _depends_on_the_past(mechanism: Mechanism) -> bool:
-    inner = mechanism.mechanism if isinstance(mechanism, Budgeted) else mechanism
-    return not isinstance(inner, IndependentReleases)
+    return not isinstance(without_budget(mechanism), IndependentReleases)
 
 
 def promise_schema() -> dict[str, Any]:

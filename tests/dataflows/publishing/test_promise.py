@@ -58,6 +58,9 @@ def test_it_says_the_numbers_that_estimates_are_made_with(tmp_path: Path) -> Non
         "reported_if_other": pytest.approx(0.1749, abs=1e-4),
     }
     assert promised("laplace", tmp_path).estimator["standard_deviation"] > 250
+    for kind in ("grr", "laplace"):
+        budgeted = promised(kind, tmp_path, budget={"total": 9.0})
+        assert budgeted.estimator == promised(kind, tmp_path).estimator
     assert promised("threshold_perturbation", tmp_path).estimator["mean_delay"] > 1
 
 
