@@ -214,9 +214,8 @@ class WindowReports(RepeatingMechanism, ABC):
         for row, units in enumerate(offer.publication.tolist()):
             wish = np.full(self.inputs, float(units > 0))
             if units and asks[row]:
-                report = state["report"][row]
-                ones, values = int(report.sum()), np.arange(self.inputs)
-                held = self._holds(np.tile(report, (self.inputs, 1)), values).tolist()
+                report = state["report"][row].tolist()
+                held, ones = [*report, True][: self.inputs], sum(report)
                 wish = np.array(
                     [self._decision.wish_words(holds, ones, units) / 2.0**64 for holds in held]
                 )

@@ -18,7 +18,7 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.files.matrix_file import read_matrix
 from fugu.operators.leakage.correlation import TemporalCorrelation
-from fugu.operators.wevent.flags import Flags, Markov, Released, Schedule
+from fugu.operators.wevent.flags import Flags, Markov, Released, Schedule, dobrushin
 from fugu.operators.wevent_local.markov_flags import MarkovSinceReport
 
 Share = Annotated[float, Field(gt=0, le=1, strict=False)]
@@ -70,6 +70,11 @@ class MarkovFlags(Section):
     """The public transition matrix: rows, or a file of them."""
     threshold: Share = 0.5
     """Say how far apart rows must be."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        dobrushin(self.matrix)
+        return self
 
 
 class ReleasedFlags(Section):

@@ -21,7 +21,7 @@ from fugu.operators.wevent_local.window_reports import LARGEST_ALPHABET, Measure
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.operators.noise.simulated import SMALLEST_P_VALUE, p_value
 
-ROWS = 40_000
+ROWS = 16_000
 ALWAYS = Schedule((True,))
 MINUTES = ReportTicks(60_000)
 KINDS: list[type[WindowReports]] = [

@@ -8,6 +8,7 @@ import numpy as np
 import orjson
 import pytest
 
+from fugu.dataflows.base.errors import ConfigurationError
 from fugu.operators.mechanism import Inputs, Kind
 from fugu.operators.randomness import tick_position
 from fugu.operators.wevent_local.window_reports import WindowReports
@@ -180,3 +181,17 @@ def test_people_move_stream_time_where_no_heartbeat_is_declared(tmp_path: Path) 
     assert [one["second"] for one in reports_of(run, "a")] == [2, 3, 4]
     [guarantee] = run.memory.stage.mechanism.guarantees()
     assert "times-of-records" in {point.name for point in guarantee.not_covered}
+
+
+@pytest.mark.parametrize(
+    ("matrix", "why"),
+    [
+        ([[0.9, 0.2], [0.1, 0.9]], "every row must be probabilities that sum to 1"),
+        ([[0.9, 0.1], [1.0]], "must be square, and not empty"),
+    ],
+)
+def test_a_matrix_that_is_none_is_refused_with_its_line(
+    matrix: list[list[float]], why: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigurationError, match=rf"pipeline.yaml:\d+: operator.flags: .*{why}"):
+        running(tmp_path, flags={"matrix": matrix})
