@@ -122,11 +122,16 @@ def decoded_records(collected: pa.Table, promises: Sequence[Promise]) -> pa.Tabl
         users = own["user"].cast(pa.string()).dictionary_encode()
         release = own["release"].cast(pa.string())
         columns: dict[str, Any] = {"user": users, "time": own["time"]}
-        columns |= {name: table[name] for name in table.column_names}
+        columns |= {name: _encoded(table[name]) for name in table.column_names}
         columns |= {"release": release, "partition": own["partition"], "offset": own["offset"]}
         columns["law"] = pa.array(np.full(len(own), number, dtype=np.int32))
         parts.append(pa.table(columns))
     return pa.concat_tables(parts, promote_options="default")
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return texts as a dictionary: there are few different ones."""
+    return column.dictionary_encode() if pa.types.is_string(column.type) else column
 
 
 def once_each(collected: pa.Table) -> pa.Table:

@@ -125,7 +125,7 @@ def estimated_means(
     users, notes = numbered_users(records)
     fresh = is_fresh(records)
     if "phase" in records.column_names:
-        fresh &= np.asarray(pc.equal(records["phase"], "steady").to_numpy())
+        fresh &= np.asarray(pc.equal(records["phase"].cast(pa.string()), "steady").to_numpy())
     values = pc.cast(records["value"], pa.float64()).to_numpy()
     fresh &= ~np.isnan(values)
     places = np.flatnonzero(fresh)

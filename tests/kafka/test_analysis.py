@@ -156,7 +156,9 @@ def test_files_are_the_same_after_a_kill_in_the_middle(
     assert content(killed) == content(whole)
     assert len(content(whole)) > 4
     topic = fugu.read(whole)
-    assert topic.records.equals(fugu.read(f"kafka://{bootstrap}/{sink_of(pipeline)}").records)
+    live = fugu.read(f"kafka://{bootstrap}/{sink_of(pipeline)}")
+    assert topic.records.schema == live.records.schema
+    assert topic.records.to_pylist() == live.records.to_pylist()
     export(pipeline, whole, kill=0)
     assert content(killed) == content(whole)
 
