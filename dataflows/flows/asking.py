@@ -7,7 +7,6 @@ internal log ──▶ heard ──▶      └─▶ dead letters
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
 from typing import ClassVar
 
 import bytewax.operators as op
@@ -89,14 +88,4 @@ class AskingPlan(BoundingPlan):
                 yield part_name(partition), Heard(partition, asked)
 
     def _waiting_step(self, pointer: bytes | None) -> WaitingStep:
-        return WaitingStep(
-            self.stage,
-            self.directory.rows,
-            self.fingerprint.source_topic,
-            self.metrics,
-            pointer,
-            self.finishing,
-            self.writes,
-            partial(self.former, self.fingerprint),
-            gate=self.gate,
-        )
+        return WaitingStep(self.stage, *self._parts(pointer), gate=self.gate)

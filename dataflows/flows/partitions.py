@@ -9,7 +9,7 @@ Items are batches keyed by partition; nothing is exchanged between workers.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Generic
+from typing import Any, ClassVar, Generic
 
 import bytewax.operators as op
 import numpy as np
@@ -81,8 +81,11 @@ class PartitionsPlan(Plan, Generic[Made]):
             standing.ahead_of_kafka[partition] = before + ahead
 
     def _step(self, pointer: bytes | None) -> Sanitize[Made]:
-        return Sanitize(
-            self.stage,
+        return Sanitize(self.stage, *self._parts(pointer))
+
+    def _parts(self, pointer: bytes | None) -> tuple[Any, ...]:
+        """Return what a step takes besides its stage."""
+        return (
             self.directory.rows,
             self.fingerprint.source_topic,
             self.metrics,

@@ -53,7 +53,7 @@ class WaitingStep(Sanitize[Bounded[PartialSums]]):
     """
 
     stage: PrivateReports
-    gate: Gate = field(default_factory=Gate)
+    gate: Gate = field(default_factory=Gate, kw_only=True)
 
     def __post_init__(self) -> None:
         self._held: deque[Decoded] = deque()

@@ -35,7 +35,9 @@ class Added(SymmetricUnary):
     """Draw the sum of all reports at once: bits are independent, so it is binomial."""
 
     def report(self, symbols: Integers, draws: Draws, purpose: str) -> Integers:
-        rng: np.random.Generator = getattr(draws, "draws", draws).rng
+        simulated = getattr(draws, "draws", draws)
+        assert isinstance(simulated, SimulatedDraws)
+        rng = simulated.rng
         true = np.bincount(symbols, minlength=self.symbols)
         return rng.binomial(true, self.p) + rng.binomial(len(symbols) - true, self.q)
 
