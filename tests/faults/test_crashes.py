@@ -63,7 +63,7 @@ def run_until(
     """Run until so much is published, then end; returns how many releases were recognised."""
     with running(pipeline) as process:
         process.wait_until_started()
-        target = max(target, min(feed.published() + LEAST, RECORDS))
+        target = max(target, min(feed.published() + LEAST, len(feed.stream.placed)))
         process.wait_until(lambda: feed.advance() >= target)
         end(process)
         return sum(map(int, RECOGNISED.findall(process.stderr)))
