@@ -21,7 +21,7 @@ REFUSALS = {
     "KafkaUnavailable",
     "AddressInUse",
 }
-ABOVE = {"commands", "offline"}
+ABOVE = {"analysis", "commands", "offline"}
 """Folders whose refusals are those of other commands than `run`."""
 LOOK = "looked at before anything is created, by `validate --kafka` and by every start"
 COMMAND = "of a command that writes the state anew, not of a start"
