@@ -23,7 +23,7 @@ def problems(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[L
     known = {path[-1] for path in paths}
     for item in error.errors():
         location = _location(dict(item), known)
-        yield location, _advice(dict(item), location, paths)
+        yield _at_its_key(location, _advice(dict(item), location, paths), paths)
 
 
 def _location(item: dict[str, Any], known: set[str]) -> Location:
@@ -33,6 +33,14 @@ def _location(item: dict[str, Any], known: set[str]) -> Location:
     if item["type"] in ("union_tag_invalid", "union_tag_not_found"):
         location.append("kind")
     return location
+
+
+def _at_its_key(location: Location, advice: str, paths: set[Path]) -> tuple[Location, str]:
+    """Move a key of the section, with which advice may begin, from the advice to its place."""
+    named, _, rest = advice.partition(": ")
+    keys = tuple(named.split("."))
+    section = tuple(part for part in location if isinstance(part, str))
+    return ([*location, *keys], rest) if rest and (*section, *keys) in paths else (location, advice)
 
 
 def _advice(item: dict[str, Any], location: Location, paths: set[Path]) -> str:
@@ -64,7 +72,8 @@ def _instead_of(path: Path, paths: set[Path]) -> str:
     if elsewhere:
         return f"unknown key here; {_place_instead_of(path, elsewhere)}"
     beside = {one[-1] for one in paths if one[:-1] == tuple(section)}
-    close = get_close_matches(key, sorted(beside), n=1)
+    close = [one for one in sorted(beside) if one.lower() == key.lower()]
+    close += get_close_matches(key, sorted(beside), n=1)
     return "unknown key" + (f"; did you mean {close[0]}?" if close else "; delete it")
 
 
