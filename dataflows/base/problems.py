@@ -23,7 +23,7 @@ def problems(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[L
     known = {path[-1] for path in paths}
     for item in error.errors():
         location = _location(dict(item), known)
-        yield _at_its_key(location, _advice(dict(item), location, paths), paths)
+        yield location, _advice(dict(item), location, paths)
 
 
 def _location(item: dict[str, Any], known: set[str]) -> Location:
@@ -33,6 +33,18 @@ def _location(item: dict[str, Any], known: set[str]) -> Location:
     if item["type"] in ("union_tag_invalid", "union_tag_not_found"):
         location.append("kind")
     return location
+
+
+def problems_at_keys(
+    error: ValidationError, model: type[BaseModel]
+) -> Iterator[tuple[Location, str]]:
+    """List problems; one whose advice begins with a key of its section has the place of that key.
+
+    Not for changes of policies: their places are in dead letters, and a replay repeats these.
+    """
+    paths = _paths_of(model)
+    for location, advice in problems(error, model):
+        yield _at_its_key(location, advice, paths)
 
 
 def _at_its_key(location: Location, advice: str, paths: set[Path]) -> tuple[Location, str]:
