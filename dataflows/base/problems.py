@@ -35,6 +35,26 @@ def _location(item: dict[str, Any], known: set[str]) -> Location:
     return location
 
 
+def problems_at_keys(
+    error: ValidationError, model: type[BaseModel]
+) -> Iterator[tuple[Location, str]]:
+    """List problems; one whose advice begins with a key of its section has the place of that key.
+
+    Not for changes of policies: their places are in dead letters, and a replay repeats these.
+    """
+    paths = _paths_of(model)
+    for location, advice in problems(error, model):
+        yield _at_its_key(location, advice, paths)
+
+
+def _at_its_key(location: Location, advice: str, paths: set[Path]) -> tuple[Location, str]:
+    """Move a key of the section, with which advice may begin, from the advice to its place."""
+    named, _, rest = advice.partition(": ")
+    keys = tuple(named.split("."))
+    section = tuple(part for part in location if isinstance(part, str))
+    return ([*location, *keys], rest) if rest and (*section, *keys) in paths else (location, advice)
+
+
 def _advice(item: dict[str, Any], location: Location, paths: set[Path]) -> str:
     kind, context = item["type"], item.get("ctx", {})
     if kind == "extra_forbidden":
@@ -64,7 +84,8 @@ def _instead_of(path: Path, paths: set[Path]) -> str:
     if elsewhere:
         return f"unknown key here; {_place_instead_of(path, elsewhere)}"
     beside = {one[-1] for one in paths if one[:-1] == tuple(section)}
-    close = get_close_matches(key, sorted(beside), n=1)
+    close = [one for one in sorted(beside) if one.lower() == key.lower()]
+    close += get_close_matches(key, sorted(beside), n=1)
     return "unknown key" + (f"; did you mean {close[0]}?" if close else "; delete it")
 
 

@@ -38,7 +38,9 @@ def print_joint(console: Console, found: Joint) -> None:
     if found.limit is not None:
         table.add_row("all, who knows the matrix", *map(rounded_up, found.limit))
     console.print(table)
-    console.print(f"- {escape(found.meaning[0].upper() + found.meaning[1:])}.")
+    named = found.meaning.startswith((found.first, found.second))
+    first = found.meaning[0] if named else found.meaning[0].upper()
+    console.print(f"- {escape(first + found.meaning[1:])}.")
     if found.why_not is not None:
         console.print(f"- No more: {escape(found.why_not)}.")
     console.print(

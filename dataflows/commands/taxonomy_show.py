@@ -43,8 +43,9 @@ def show(
     console.print(_tree(taxonomy, set(released)))
     categories = len(set(released))
     console.print(
-        f"\n{len(taxonomy.names):,} values on {taxonomy.height} levels. At privacy_height {height} "
-        f"{categories:,} are released, in bold; what is below one of them is released as it."
+        f"\n{len(taxonomy.names):,} values on {taxonomy.height} levels. "
+        f"At privacy_height {height}, {categories:,} of them are released (in bold). What is below "
+        "one of these is released as it."
     )
 
 

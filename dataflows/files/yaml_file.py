@@ -13,7 +13,7 @@ import yaml
 from pydantic import ValidationError
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.base.problems import Location, problems
+from fugu.dataflows.base.problems import Location, problems_at_keys
 from fugu.dataflows.base.section import Section
 
 Content = TypeVar("Content", bound=Section)
@@ -130,7 +130,7 @@ class YamlFile:
         try:
             return model.model_validate(self._document, context=self.path.parent)
         except ValidationError as error:
-            found = [self.problem(*problem) for problem in problems(error, model)]
+            found = [self.problem(*problem) for problem in problems_at_keys(error, model)]
             raise ConfigurationError("\n".join(dict.fromkeys(found))) from None
 
     def problem(self, location: Location, advice: str) -> str:

@@ -14,7 +14,10 @@ from pydantic import (
     BeforeValidator,
     Field,
     SecretStr,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
     WithJsonSchema,
+    WrapValidator,
     model_validator,
 )
 
@@ -156,6 +159,13 @@ def _addresses(bootstrap: str) -> str:
     return bootstrap
 
 
+def _transactions(given: object, read: ValidatorFunctionWrapHandler) -> object:
+    try:
+        return read(given)
+    except ValidationError:
+        raise ValueError("write true, false or auto") from None
+
+
 class Kafka(Section):
     """Say where Kafka is and how to log in. `embedded` is the development broker of `fugu demo`."""
 
@@ -172,7 +182,7 @@ class Kafka(Section):
     """Say which library talks to Kafka; `auto` takes librdkafka where it can be used."""
     security: Security = Security(protocol="PLAINTEXT")
     """Say how connections are protected; without it, they are not."""
-    transactions: bool | Literal["auto"] = False
+    transactions: Annotated[bool | Literal["auto"], WrapValidator(_transactions)] = False
     """Say whether an epoch is published in a transaction; `auto`: where client and broker can."""
 
     @model_validator(mode="after")

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
 
 from fugu.dataflows.base.durations import AS_JSON, MILLISECOND, whole_milliseconds
+from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.files.taxonomy_file import problems_of, read_taxonomy, taxonomy_of
 from fugu.dataflows.kinds.families.aggregates import TickSection
@@ -32,7 +33,10 @@ _OWN_FIELDS = ("start", "points")
 
 def _tree(given: object, about: ValidationInfo) -> object:
     if isinstance(given, str):
-        return read_taxonomy((about.context or Path()) / Path(given).expanduser())
+        try:
+            return read_taxonomy((about.context or Path()) / Path(given).expanduser())
+        except ConfigurationError as error:
+            raise ValueError(str(error)) from None
     for place, problem in problems_of(given):
         raise ValueError(f"{'.'.join(map(str, place)) or 'the tree'}: {problem}")
     return given
@@ -116,7 +120,7 @@ class AnonymizeOperator(OperatorSection):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if not 0 < self.confidence < 1:
-            raise ValueError("sigma: must lie between 0 and 1, without either")
+            raise ValueError("sigma: write a share above 0 and below 1, such as 1/2 or 0.4")
         if self.ticks.width % self.quantum:
             raise ValueError(
                 "quantum: the width of a window (ticks.width) must be a multiple of it"

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from examples.patients.analyst import Record
-from examples.patients.people import CATEGORIES, PLACES
+from examples.patients.people import CATEGORIES, DAYS, PLACES
 from examples.patients.report import CROWD, KNOWN, TITLES, Released
 
 _COLOURS = ("#c0392b", "#1f6f8b", "#7b4fa3", "#d9822b")
@@ -84,6 +84,6 @@ def _found(axes: Axes, released: Released) -> None:
         bars = axes.bar(places, counts, width, label=label, color=("#2b2b2b", "#c0392b")[number])
         axes.bar_label(bars, [f"{count:,}" for count in counts], fontsize=8, padding=2)
     axes.set_xticks(range(len(TITLES)), list(TITLES.values()), fontsize=9)
-    axes.set_title(f"records that {KNOWN} known points single out", fontsize="medium")
+    axes.set_title(f"records of all {DAYS} days found by {KNOWN} known points", fontsize="medium")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=8)

@@ -60,6 +60,8 @@ def print_losses(console: Console, report: LossReport) -> None:
         "suppression is stage 1; the repair then removes points for too few people (support), too "
         "large a share of a category (confidence), and all records of one person (correlated). "
         "Points of suppressed windows are not among them.",
+        "a window is suppressed with too few people (min_people), too many sub-trajectories, or a "
+        "category that more than sigma of all records have.",
         "a larger K may leave more points: stage 1 then removes rare points at once, instead of "
         "common ones that occur beside them.",
         "told wrong: the share of points (of records) that would have to move to another place "

@@ -82,6 +82,6 @@ def test_a_password_in_the_file_is_refused_and_not_repeated(
     field: str, password: str, tmp_path: Path
 ) -> None:
     error = read_error(tmp_path, secured(f"{SASL}, {field}: {password}"))
-    assert error.startswith(f"pipeline.yaml:15: kafka.security.{field}: ")
+    assert error.startswith(f"pipeline.yaml:15: kafka.security.{field}")
     assert "write {env: NAME} or {file: PATH}" in error or "write the name of an env" in error
     assert CANARY not in error

@@ -57,7 +57,7 @@ def section(folder: Path, **changes: Any) -> AnonymizeOperator:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"sigma": "3/2"}, "sigma: must lie between 0 and 1"),
+        ({"sigma": "3/2"}, "sigma: write a share above 0 and below 1"),
         ({"sigma": "most"}, "sigma: write a share between 0 and 1"),
         ({"quantum": "5h"}, "quantum: the width of a window .* must be a multiple"),
         ({"min_people": 2}, r"min_people: must be at least K \(3\)"),

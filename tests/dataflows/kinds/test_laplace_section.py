@@ -38,9 +38,9 @@ def test_the_range_is_counted_in_units_exactly(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "says"),
     [
-        ("unit: 0.1", "unit: 0.3", 5, "1 divided by a whole number"),
-        ("unit: 0.1", "unit: 0", 5, "1 divided by a whole number"),
-        ("unit: 0.1", "unit: -1", 5, "1 divided by a whole number"),
+        ("unit: 0.1", "unit: 0.3", 9, "1 divided by a whole number"),
+        ("unit: 0.1", "unit: 0", 9, "1 divided by a whole number"),
+        ("unit: 0.1", "unit: -1", 9, "1 divided by a whole number"),
         ("unit: 0.1", "unit: 1", 5, "lower and upper must be whole numbers of unit"),
         ("lower: -5.5", "lower: 200", 5, "lower must be below upper"),
         ("lower: -5.5", "lower: five", 7, "operator.lower: write a number"),

@@ -14,6 +14,26 @@ from fugu.dataflows.pipeline.source_section import TimestampField
 from tests.dataflows.pipeline.pipeline_files import PIPELINE, read, read_error, with_change
 
 CRR = "kind: crr\n  alphabet: [rest, light, vigorous]\n  epsilon: 1.0\n  model: model.json"
+ANONYMIZE = """\
+name: patients
+source: {topic: visits, value: place}
+operator:
+  kind: anonymize
+  taxonomy: {Disease: [Flu]}
+  sensitive: diagnosis
+  privacy_height: 2
+  quantum: 1h
+  sigma: 1/2
+  K: 5
+  rho: 2
+  ticks: {width: 1d}
+sink:
+  key: pseudonym
+  topic: rows
+kafka: {bootstrap: "localhost:9092"}
+state: {directory: ./state}
+secret: {env: FUGU_SECRET}
+"""
 ALPHABET = "[rest, light, vigorous]"
 
 
@@ -37,6 +57,7 @@ def test_a_correct_file_is_read_with_its_defaults(tmp_path: Path) -> None:
         ("epsilon: 1.0", "epsilon: .nan", 8, "finite"),
         ("epsilon: 1.0", "epsilon: .inf", 8, "finite"),
         ("epsilon: 1.0", "epsilon: 51", 8, "less than or equal to 50"),
+        ('"localhost:9092"', "a:1\n  transactions: yes please", 15, ": write true, false or auto"),
         ("kind: crr", "kind: ccr", 6, "there is no 'ccr'; did you mean crr"),
         ("kind: crr", "kind: nothing", 6, "there is no 'nothing'; fugu kinds lists all"),
         ("kind: crr", "kind: threshold", 6, "did you mean threshold_perturbation?"),
@@ -104,6 +125,36 @@ def test_a_misspelt_key_is_answered_with_the_right_one(tmp_path: Path) -> None:
         "pipeline.yaml:5: operator.epsilon: is required; add it",
         "pipeline.yaml:8: operator.epsilno: unknown key; did you mean epsilon?",
     ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("sigma: 1/2", "sigma: 2", "9: operator.sigma: write a share above 0 and below 1"),
+        ("quantum: 1h", "quantum: 7h", "8: operator.quantum: the width of a window"),
+        ("key: pseudonym", "key: original", "14: sink.key: anonymize hides who a record is about"),
+        (
+            "taxonomy: {Disease: [Flu]}",
+            "taxonomy: trees.yaml",
+            "5: operator.taxonomy: trees.yaml: cannot be read (No such file or directory). Give",
+        ),
+        ("taxonomy: {Disease: [Flu]}", "taxonomy: {Disease: [Flu, Flu]}", "5: operator.taxonomy: "),
+        ("rho: 2", "rho: 6", "3: operator.max_points: a person of 60 points brings"),
+    ],
+)
+def test_what_is_wrong_between_keys_is_found_at_the_key_that_it_names(
+    old: str, new: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pipeline.yaml").write_text(ANONYMIZE.replace(old, new))
+    with pytest.raises(ConfigurationError) as error:
+        PipelineFile.read(Path("pipeline.yaml"))
+    assert str(error.value).startswith(f"pipeline.yaml:{says}")
+
+
+def test_a_key_in_other_letters_is_answered_with_the_right_one(tmp_path: Path) -> None:
+    error = read_error(tmp_path, with_change("epsilon: 1.0", "Epsilon: 1.0"))
+    assert error.endswith("pipeline.yaml:8: operator.Epsilon: unknown key; did you mean epsilon?")
 
 
 def test_a_key_in_the_wrong_section_is_answered_with_the_right_one(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ SHOWER, HOLIDAY = "collections.household.policies.shower", "collections.househol
         ("resolution: 0.01", "resolution: 0.3", 3, "must be 1 divided by a whole number"),
         ("resolution: 0.01", "resolution: 1", 3, "cap: must be a whole number of resolution"),
         ("cap: 14.5", "cap: 50_000_000", 3, "cap: must be at most 2^32 times resolution"),
-        ("[boiler, stove]", "[boiler, boiler]", 1, "activities: name every one once"),
+        ("[boiler, stove]", "[boiler, boiler]", 5, "activities: name every one once"),
         (
             "{default: true}",
             "{}",
@@ -182,7 +182,7 @@ SHOWER, HOLIDAY = "collections.household.policies.shower", "collections.househol
             '"09:00"',
             '"09:00", from: 2026-02-02, until: 2026-02-01',
             12,
-            f"{SHOWER}.calendar: until: is before from",
+            f"{SHOWER}.calendar.until: is before from",
         ),
         (f"calendar: {CALENDAR}", "", 10, f"{SHOWER}: write either calendar: or interval:"),
         ("end: 2026-07-18T13:00", "end: 2026-07-18T12:00", 16, "interval.end: must be after start"),

@@ -123,4 +123,4 @@ def test_a_taxonomy_is_shown_with_what_is_released(tmp_path: Path) -> None:
         ("H1N1", 3, "Virus"),
         ("Lung", 2, "Lung"),
     ]
-    assert "At privacy_height 2 3 are released" in fugu("taxonomy", "show", path).output
+    assert "At privacy_height 2, 3 of them are" in fugu("taxonomy", "show", path).output
