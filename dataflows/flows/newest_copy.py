@@ -1,26 +1,27 @@
 """Refuse to write a state anew that is an older copy of it, such as a backup.
 
 A start recognises what another copy has published since. A state that is written anew begins behind
-it, so that it would never be charged.
+it, so that it would never be charged. The sink of single streams has one writer: what stands there
+behind a graceful stop is of another copy, whatever file and key made it, unless it is there twice.
 """
 
-from collections.abc import Callable, Sequence
 from contextlib import closing
 
-from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
+from fugu.dataflows.flows.sections import is_merged
 from fugu.dataflows.flows.stopped_state import StoppedState, resumed_at
-from fugu.dataflows.kafka.client import Client
+from fugu.dataflows.kafka.client import Bounds, Client, Reader
 from fugu.dataflows.kafka.looking_client import LookingClient
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.publishing.control_topic import find_control
 from fugu.dataflows.publishing.lease import Leases, unit_of
 from fugu.dataflows.publishing.ledger_topic import find_ledger
-from fugu.dataflows.records.published import release_id_of
-from fugu.operators.randomness import DrawScope
+from fugu.dataflows.records.published import record_digest, release_id_of
 
-_LOOKED_FOR = 500_000
-"""Count the records behind a stop whose releases are looked for."""
+_LATE = 500_000
+"""Count the offsets before a stop of which a copy may have come late."""
+_OLDER = "it is an older copy, and would not be charged with it"
 
 
 def require_newest_copy(client: Client, file: PipelineFile, state: StoppedState) -> None:
@@ -37,49 +38,77 @@ def require_newest_copy(client: Client, file: PipelineFile, state: StoppedState)
 def require_nothing_published_since(
     client: Client, file: PipelineFile, state: StoppedState
 ) -> None:
-    """Raise `StartRefused` if the sink holds a release of a record behind the stop."""
+    """Raise `StartRefused` if the sink holds, or may have held, a release from after the stop.
+
+    The merge of an aggregate is never written anew, and recognises its figures as at any start. A
+    sink that was made anew holds nothing of before.
+    """
     first = state.first
-    source, sink = client.topic(first.source_topic), client.topic(first.sink_topic)
-    if source is None or sink is None or sink.identity != first.sink_identity:
+    sink = client.topic(first.sink_topic)
+    if is_merged(file.pipeline) or sink is None or sink.identity != first.sink_identity:
         return
-    law = bytes.fromhex(first.law)
-    secret = read_keys(file).noise
-    scope = DrawScope(secret, first.pipeline, first.operator, first.version, law, first.key_epoch)
-
-    def names(partition: int, offsets: Sequence[int]) -> set[bytes]:
-        return set(scope.release_ids("release", first.source_identity, partition, offsets))
-
     for directory, stored in zip(state.directories, state.fingerprints, strict=True):
-        for place, start in resumed_at(directory, stored, "sink", stored.sink_begin).items():
-            found = _release_of(client, sink.name, int(place), start, state.stopped_at, names)
-            if found is not None:
-                raise StartRefused(
-                    f"topic {sink.name}, partition {place}, offset {found} is a release of a "
-                    f"record behind offset {state.stopped_at[place]}, where this state stopped: it "
-                    "is an older copy, and would not be charged with it. Start the pipeline with "
-                    "this state, which recognises what was published, let it catch up, stop it, "
-                    "and run this again. Nothing was changed."
-                )
+        for place, stop in resumed_at(directory, stored, "sink", stored.sink_begin).items():
+            require_nothing_behind(client, file.pipeline.name, sink.name, int(place), stop)
 
 
-def _release_of(
-    client: Client,
-    topic: str,
-    partition: int,
-    start: int,
-    stopped_at: dict[str, int],
-    names: Callable[[int, Sequence[int]], set[bytes]],
-) -> int | None:
-    """Return the offset of the first release of a record that comes behind the stop."""
-    stop = stopped_at[str(partition)]
+def require_nothing_behind(
+    client: Client, pipeline: str, topic: str, partition: int, stop: int
+) -> None:
+    """Raise `StartRefused` unless the releases of a partition ended at this offset."""
     with closing(client.reader(topic, headers=True)) as reader:
         bound = reader.bounds([partition])[partition]
-        first = max(start, bound.start)
-        if first >= bound.end:
-            return None
-        later = names(partition, range(stop, stop + _LOOKED_FOR))
-        for batch in reader.read_range(partition, first, bound.end):
-            for offset, _, _, _, headers in batch.records():
-                if release_id_of(headers) in later:
-                    return int(offset)
-    return None
+        if not (bound.start <= stop <= bound.end or _is_end_mark(client, pipeline, bound, stop)):
+            raise StartRefused(
+                f"topic {topic}, partition {partition}: this state has published up to offset "
+                f"{stop}, but the topic now holds offsets {bound.start} to {bound.end}. So nobody "
+                "can tell whether another copy of this state has published since, which would not "
+                "be charged. Restore the topic, or the newest copy of the state. If this is the "
+                "newest copy, delete the topic and create it anew, empty, and run fugu migrate "
+                "PIPELINE PIPELINE, which keeps all budgets. Nothing was changed."
+            )
+        found = _new_release(reader, partition, max(stop, bound.start), bound)
+    if found is not None:
+        raise StartRefused(
+            f"topic {topic}, partition {partition}, offset {found} is a release from after offset "
+            f"{stop}, where this state stopped: {_OLDER}. Start the pipeline with this state, "
+            "which recognises what was published with the same file and key, let it catch up, "
+            "stop it, and run this again. Where the start says release_mismatch, it was published "
+            "after another fugu migrate, state rotate, state repartition or redrive: restore the "
+            f"state, file and key that went on; if they are lost, {NEW_PIPELINE}. Nothing was "
+            "changed."
+        )
+
+
+def _is_end_mark(client: Client, pipeline: str, bound: Bounds, stop: int) -> bool:
+    """Return whether retention took everything, and one offset more: the end of a transaction.
+
+    A copy that published in transactions since has used three offsets at least.
+    """
+    all_gone = bound.start == bound.end == stop + 1
+    return all_gone and not client.without_transactions(pipeline)
+
+
+def _new_release(reader: Reader, partition: int, first: int, bound: Bounds) -> int | None:
+    """Return the offset of the first release from `first` on that is not there before, too.
+
+    A request of a process that died may arrive late: a copy of what its successor has published.
+    """
+    behind = dict[bytes, int]()
+    for batch in reader.read_range(partition, first, bound.end):
+        for digest, offset in _releases(batch).items():
+            behind.setdefault(digest, offset)
+    if behind:
+        for batch in reader.read_range(partition, max(bound.start, first - _LATE), first):
+            for digest in _releases(batch):
+                behind.pop(digest, None)
+    return min(behind.values(), default=None)
+
+
+def _releases(batch: Batch) -> dict[bytes, int]:
+    """Return where the releases of a batch are, by digests of all their bytes."""
+    return {
+        record_digest(key, value or b"", headers, timestamp): int(offset)
+        for offset, timestamp, key, value, headers in batch.records()
+        if release_id_of(headers) is not None
+    }

@@ -34,7 +34,8 @@ from fugu.dataflows.state.exchange import Exchange
 from fugu.dataflows.state.fingerprint import Fingerprint, check_same
 from fugu.dataflows.state.next_directory import Columns, write_directory
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.mechanism import EnumerableMechanism, Kind, Releases, RepeatingMechanism
+from fugu.operators.carrying.following import followed, refuse_hidden_positions
+from fugu.operators.mechanism import EnumerableMechanism, Kind, Releases
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,14 @@ class Settling:
                 "in the sink, and an operator that releases symbols. Restore the source, or "
                 f"{NEW_PIPELINE}. Nothing was changed."
             )
+        try:
+            refuse_hidden_positions(mechanism)
+        except ValueError as error:
+            raise StartRefused(
+                f"topic {sink.topic}, partition {partition}: {len(orphans)} releases belong to "
+                f"records that are gone, and cannot be charged to their streams. {error}. Restore "
+                f"the source, or {NEW_PIPELINE}. Nothing was changed."
+            ) from None
         keys = table.keys
         names = keys if sink.key == "original" else self._names(keys)
         known, strangers = dict(zip(names, keys, strict=True)), set[bytes]()
@@ -204,12 +213,11 @@ class Settling:
         elapse = passing_time(mechanism)
         if elapse is not None:
             state = elapse(state, [orphan.timestamp])
-        outcome = symbol
-        if isinstance(mechanism, RepeatingMechanism):
-            outcome = mechanism.outcome_of(Releases(symbol, {}, kind))
-        if not mechanism.release_law(state)[0, :, outcome[0]].any():
-            raise self._not_ours(partition, orphan)
-        table.scatter(rows, {**row, **mechanism.follow(state, outcome)})
+        try:
+            after = followed(mechanism, state, Releases(symbol, {}, kind))
+        except ValueError:
+            raise self._not_ours(partition, orphan) from None
+        table.scatter(rows, {**row, **after})
 
     def _not_ours(self, partition: int, orphan: Orphan) -> StartRefused:
         return StartRefused(

@@ -63,8 +63,8 @@ def require_sink_offset(topic: str, partition: int, start: int, bounds: Bounds) 
             f"{start}, but the topic now holds offsets {bounds.start} to {bounds.end}, so "
             "releases that were already published cannot be recognised. Restore the "
             "topic. If the pipeline had stopped gracefully, nothing has to be recognised: fugu "
-            "migrate PIPELINE PIPELINE goes on behind what the topic holds, with all budgets. "
-            f"Otherwise {NEW_PIPELINE}."
+            "migrate PIPELINE PIPELINE goes on with all budgets; if this is sink.topic, delete it "
+            f"before and create it anew, empty. Otherwise {NEW_PIPELINE}."
         )
 
 

@@ -154,6 +154,10 @@ class AnonymizeOperator(OperatorSection):
         return Fraction(self.sigma)
 
     @property
+    def _quantum(self) -> int:
+        return self.quantum // MILLISECOND
+
+    @property
     def _most_of_a_person(self) -> int:
         return sum(comb(self.max_points, known) for known in range(1, self.rho + 1))
 
@@ -186,22 +190,22 @@ class AnonymizeOperator(OperatorSection):
             self.linked,
             self.procedure,
         )
-        return AnonymizedWindows(anonymization, fewest or self.fewest, self.in_ticks().width)
+        return AnonymizedWindows(
+            anonymization, fewest or self.fewest, self.in_ticks().width, self._quantum
+        )
 
     def values(self, fields: Sequence[str]) -> Values:
         return Visits(fields[0], self.sensitive, self.tree.names)
 
     def records(self, location: str) -> AnonymousRecords:
         """Return how releases are written."""
-        return AnonymousRecords(
-            location, self.sensitive, self.tree.names, self.quantum // MILLISECOND
-        )
+        return AnonymousRecords(location, self.sensitive, self.tree.names, self._quantum)
 
     def gathering(self, admission: Admission, ticks: Ticks | None = None) -> Gathering:
         """Return the stage that gathers the people of one partition, in its ticks or others."""
         return Gathering(
             ticks or self.in_ticks(),
-            self.quantum // MILLISECOND,
+            self._quantum,
             -(-self.max_people // admission.partitions),
             self.max_points,
             self.linked,

@@ -191,10 +191,14 @@ class Merging:
         return None if instruction is None else Asking(tick, instruction)
 
     def _require_own(self, state: MergeState, asking: Asking) -> None:
-        """Raise `FuguError` where the log asks something about the next tick that this merge does
-        not ask."""
+        """Raise `FuguError` where the log asks something that this merge does not ask.
+
+        It asks about the next tick alone, which follows from the entries before. So an entry of its
+        own is never early, not even where a restart reads entries again.
+        """
         following = state.progress.following
-        if asking.tick == following and asking != self._question(state, asking.tick):
+        early = following is None or asking.tick > following
+        if early or (asking.tick == following and asking != self._question(state, asking.tick)):
             raise FuguError(
                 f"the internal log asks the users of tick {asking.tick} something that this "
                 "pipeline does not ask; something else writes to its internal log. Users report "

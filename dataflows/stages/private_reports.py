@@ -54,6 +54,8 @@ class PrivateReports(Summing):
         """Keep what is asked at a tick that is not reported yet, unless something is asked already.
 
         The first one counts, as the collector reads the same log and stops where it finds another.
+        Ticks may be far ahead of a partition that goes back to an older state: the log asks now
+        what it needs when it has read its records again.
         """
         clock, tick, asked = table.clock, asking.tick, asking.instruction
         if tick > clock.get(REPORTED, NO_TICK):

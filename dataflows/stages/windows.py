@@ -14,6 +14,7 @@ import orjson
 from fugu.dataflows.stages.window_people import Point, WindowPeople, later, read_points
 from fugu.operators.anonymity.records import Table
 from fugu.operators.anonymity.windows import ReleasedRow, released_rows
+from fugu.operators.byte_fields import binding_digest, encode_fields
 
 Place = tuple[int, str | int]
 """A quantum of the window, and a location."""
@@ -45,14 +46,16 @@ class WindowTable:
             for *_, own in rows
             for point in sorted(own, key=lambda one: one[0])
         ]
+        places: list[Place] = [(named[name][0], named[name][3]) for name in order]
         lengths = [len(own) for *_, own in rows]
         table = Table(
             users=np.array([users[key] for _, key, _, _ in rows], dtype=np.int64),
             offsets=np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64),
             points=np.array(numbered, dtype=np.int64),
             values=np.array([value for _, _, value, _ in rows], dtype=np.int64),
+            meaning=binding_digest(orjson.dumps(places), encode_fields(*users)),
         )
-        return cls(table, [(named[name][0], named[name][3]) for name in order])
+        return cls(table, places)
 
     def placed(self, row: ReleasedRow) -> list[Place]:
         """Return the points of a released row."""

@@ -240,8 +240,8 @@ class Anonymization:
 
 
 def _digest(table: Table) -> bytes:
-    """Return a digest of the table, which draws are bound to."""
-    content = blake2b(digest_size=32)
+    """Return a digest of the table and of what its numbers stand for, which draws are bound to."""
+    content = blake2b(binding_digest(table.meaning), digest_size=32)
     for column in (table.users, table.offsets, table.points, table.values):
         content.update(len(column).to_bytes(8, "little"))
         content.update(np.ascontiguousarray(column, dtype="<i8").tobytes())

@@ -55,6 +55,11 @@ ONE_WINDOW = Point(
     "one-window",
     "the windows of a stream are about different points of time; each promise is about one of them",
 )
+ONE_KEY_EACH = Point(
+    "one-key-each",
+    "one key for each person: several keys of one person count as several people in every crowd, "
+    "and known points of all of them together may find the person",
+)
 
 _JOINED_RECORDS = Point(
     "joined-records",
@@ -152,7 +157,7 @@ def anonymity_guarantee(
         adversary=adversary.of(points=limits.known_points),
         accounting=(*bounds, *((CHECKED,) if sound else ())),
         trust=RAW_VALUES_SEEN,
-        assumptions=(ONE_WINDOW, OWN_PLACE_AND_TIME),
+        assumptions=(ONE_WINDOW, OWN_PLACE_AND_TIME, ONE_KEY_EACH),
         not_covered=((_JOINED_RECORDS,) if limits.linked else ()) + _NOT_COVERED,
         proof=THE_REPAIR if sound else THESIS_FAILS,
         finite_precision_delta=0.0,

@@ -26,7 +26,8 @@ class Table:
 
     `users` and `values` (indices in the taxonomy) have one number per row. The points of row i are
     `points[offsets[i]:offsets[i + 1]]`. A point stands for a place and a quantum of time. Points
-    are numbered in the order of time, so that the points of a row increase.
+    are numbered in the order of time, so that the points of a row increase. `meaning` identifies
+    what the numbers of users and points stand for, so that draws are bound to that, too.
 
     Errors: columns of other lengths, negative numbers, points of a row that do not increase (the
     trajectory is not in the order of time, or has a point twice).
@@ -42,6 +43,7 @@ class Table:
     offsets: Integers
     points: Integers
     values: Integers
+    meaning: bytes = b""
 
     def __post_init__(self) -> None:
         rows = len(self.users)
@@ -107,4 +109,5 @@ class Table:
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
         points = self.points[np.repeat(self.offsets[rows], lengths) + within]
-        return Table(self.users[rows], offsets, points, self.values[rows])
+        users, values = self.users[rows], self.values[rows]
+        return replace(self, users=users, offsets=offsets, points=points, values=values)

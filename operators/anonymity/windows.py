@@ -33,7 +33,7 @@ class AnonymizedWindows:
     fewer than `min_people` people, or of which no release keeps the bounds (`Infeasible`).
 
     Parameters: `anonymization`; `min_people`, at least its `people`; `tick_milliseconds`, the
-    width of a window where it has one in time, for the guarantee.
+    width of a window, and `quantum_milliseconds`, that of a point, where they have one in time.
 
     Input: the table of a window as a payload (`written_table`); None: nobody was there. Release:
     rows as a payload (`released_rows`); None and `Kind.SUPPRESSED` where nothing is released. There
@@ -58,6 +58,7 @@ class AnonymizedWindows:
     anonymization: Anonymization
     min_people: int
     tick_milliseconds: int | None = None
+    quantum_milliseconds: int | None = None
 
     def __post_init__(self) -> None:
         people = self.anonymization.people
@@ -101,8 +102,14 @@ class AnonymizedWindows:
 
     def law_digest(self) -> bytes:
         """Return 32 bytes that change with the configuration and the implementation."""
-        law = self.anonymization.law_digest()
-        return binding_digest(self.kind, self.implementation, law, self.min_people)
+        return binding_digest(
+            self.kind,
+            self.implementation,
+            self.anonymization.law_digest(),
+            self.min_people,
+            self.tick_milliseconds or 0,
+            self.quantum_milliseconds or 0,
+        )
 
     def _released(self, table: Table, draws: Draws) -> bytes | None:
         if table.people < self.min_people:
@@ -128,13 +135,16 @@ def written_table(table: Table) -> bytes:
     [1, 5]
     """
     names = ("users", "offsets", "points", "values")
-    return orjson.dumps({name: getattr(table, name).tolist() for name in names})
+    columns = {name: getattr(table, name).tolist() for name in names}
+    return orjson.dumps({"meaning": table.meaning.hex(), **columns})
 
 
 def read_table(payload: bytes) -> Table:
     """Return what `written_table` gave."""
-    columns = orjson.loads(payload).items()
-    return Table(**{name: np.array(column, dtype=np.int64) for name, column in columns})
+    columns = orjson.loads(payload)
+    meaning = bytes.fromhex(columns.pop("meaning"))
+    arrays = {name: np.array(column, dtype=np.int64) for name, column in columns.items()}
+    return Table(**arrays, meaning=meaning)
 
 
 def released_rows(payload: bytes) -> list[ReleasedRow]:

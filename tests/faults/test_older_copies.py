@@ -1,11 +1,19 @@
 """A state is not written anew from a backup that is older than what is published."""
 
+from contextlib import closing
 from pathlib import Path
 from shutil import copytree, rmtree
 
+import pytest
+from kafka import KafkaAdminClient, TopicPartition
+
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.flows.newest_copy import require_nothing_behind
 from tests.faults.feeding import PARTITIONS, PacedFeed, document_with_topics, paced_feed, stream
 from tests.faults.outcomes import check_one_outcome_each, published
+from tests.kafka.clients import connected
 from tests.kafka.pipelines import fugu, refusal, refused, running, write_pipeline
+from tests.kafka.records import Placed, Record, produce
 from tests.kafka.topics import TopicFactory
 
 RECORDS = 1_500
@@ -57,3 +65,70 @@ def test_a_backup_is_brought_up_to_what_is_published_before_it_is_written_anew(
         run_until(old, feed, RECORDS)
     assert "goes on under" in fugu(*migrate)
     check_one_outcome_each(private, *published(bootstrap, document))
+
+
+def test_what_another_law_has_published_since_shows_an_older_copy_without_any_claims(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    """A migration is regretted: its releases have other names, and have to count all the same."""
+    private, few = stream(60, seed=35), 20
+    source = topics("private", partitions=PARTITIONS)
+    document = document_with_topics(bootstrap, topics, source) | {"name": source}
+    document["state"]["directory"] = str(tmp_path / "state")
+    files = [
+        write_pipeline(tmp_path / str(version), document | {"version": version})
+        for version in (1, 2, 3)
+    ]
+    state, backup = tmp_path / "state", tmp_path / "backup"
+    with paced_feed(bootstrap, document, private) as feed:
+        feed.feed(few)
+        run_until(files[0], feed, few)
+        copytree(state, backup)
+        fugu("migrate", files[0], files[1])
+        feed.feed(few)
+        run_until(files[1], feed, 2 * few)
+        rmtree(state)
+        copytree(backup, state)
+        before = published(bootstrap, document)
+        for command in (("migrate", files[0], files[2]), ("redrive", files[0])):
+            said = " ".join(refused(*command).split())
+            assert OLDER in said
+            assert "Where the start says release_mismatch" in said
+        feed.feed(few)
+        with running(files[0]) as process:
+            assert process.exit_code() != 0
+            assert "release_mismatch" in process.stderr
+        sanitized, _ = published(bootstrap, document)
+        assert sanitized == before[0]
+
+
+def release(name: bytes, value: bytes = b"1") -> Placed:
+    return Placed(0, Record(b"ada", value, (("fugu-release", name),)))
+
+
+def test_only_copies_of_earlier_releases_may_stand_behind_a_stop(
+    bootstrap: str, topics: TopicFactory
+) -> None:
+    sink, client = topics("sanitized"), connected(bootstrap)
+    produce(bootstrap, sink, [release(b"a"), release(b"b"), release(b"c"), release(b"a")])
+    require_nothing_behind(client, "p", sink, 0, 3)
+    produce(bootstrap, sink, [Placed(0, Record(b"alien", b"was not written by Fugu"))])
+    require_nothing_behind(client, "p", sink, 0, 3)
+    with pytest.raises(StartRefused, match=f"offset 2 is a release from after.*{OLDER}"):
+        require_nothing_behind(client, "p", sink, 0, 2)
+    produce(bootstrap, sink, [release(b"a", b"released anew")])
+    with pytest.raises(StartRefused, match="offset 5 is a release from after"):
+        require_nothing_behind(client, "p", sink, 0, 3)
+
+
+def test_what_retention_or_a_broker_lost_behind_a_stop_may_have_been_releases(
+    bootstrap: str, topics: TopicFactory
+) -> None:
+    sink, client = topics("sanitized"), connected(bootstrap)
+    produce(bootstrap, sink, [release(b"%d" % number) for number in range(6)])
+    with closing(KafkaAdminClient(bootstrap_servers=bootstrap)) as admin:
+        admin.delete_records({TopicPartition(sink, 0): 6})
+    require_nothing_behind(client, "p", sink, 0, 6)
+    for stop in (3, 5, 7):
+        with pytest.raises(StartRefused, match="holds offsets 6 to 6.*another copy of this state"):
+            require_nothing_behind(client, "p", sink, 0, stop)

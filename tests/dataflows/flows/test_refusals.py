@@ -36,7 +36,7 @@ TABLE = {
     "flows/replaying.py Replay._whole": COMMAND,
     "flows/replaying.py Replay.of": COMMAND,
     "flows/orphans.py tail_of": COMMAND,
-    "flows/newest_copy.py require_nothing_published_since": COMMAND,
+    "flows/newest_copy.py require_nothing_behind": COMMAND,
     "flows/rebuilt_ledger.py LedgerOf.refuse_more": COMMAND,
     "flows/settling.py Settling._follow": COMMAND,
     "flows/settling.py Settling._read": COMMAND,

@@ -1,11 +1,13 @@
 """The promise of an anonymised window, as data."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import inf
 from typing import Any
 
 from fugu.operators.anonymity.guarantees import anonymity_guarantee
 from fugu.operators.anonymity.limits import Limits
+from fugu.operators.anonymity.records import Record, Table
 from fugu.operators.guarantee import Guarantee
 from tests.operators.anonymity.thesis import thesis_settings
 
@@ -32,6 +34,16 @@ def test_no_epsilon_is_promised_and_nothing_composes() -> None:
     assert {"no-differential-privacy", "windows", "more-points", "coarser-categories"} <= {
         point.name for point in guarantee.not_covered
     }
+
+
+def test_it_relies_on_one_key_for_each_person() -> None:
+    """Two keys of one person are two people of a crowd, since nothing else tells people apart."""
+    assert "one-key-each" in {point.name for point in promise().assumptions}
+    settings = thesis_settings(people=4, known_points=1)
+    keys = Table.of(Record(user, (1,), value) for user, value in enumerate((2, 5, 2, 5)))
+    assert not settings.attacks_on(keys).identity.knowledge
+    people = replace(keys, users=keys.users // 2)
+    assert settings.attacks_on(people).identity.people == 2
 
 
 def test_the_thesis_is_not_sound() -> None:

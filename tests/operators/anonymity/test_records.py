@@ -57,4 +57,4 @@ def test_columns_that_do_not_fit_are_refused(column: str, change: list[int], mes
     columns = {"users": [0, 1], "offsets": [0, 1, 2], "points": [4, 3], "values": [0, 0]}
     given = {name: np.array(numbers) for name, numbers in (columns | {column: change}).items()}
     with pytest.raises(ValueError, match=message):
-        Table(**given)
+        Table(given["users"], given["offsets"], given["points"], given["values"])

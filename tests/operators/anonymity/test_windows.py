@@ -1,5 +1,6 @@
 """Windows are released one after the other, each by itself."""
 
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -71,6 +72,8 @@ def test_a_table_goes_through_a_payload() -> None:
     again = read_table(written_table(table))
     for name in ("users", "offsets", "points", "values"):
         assert getattr(again, name).tolist() == getattr(table, name).tolist()
+    told = replace(table, meaning=b"streets")
+    assert read_table(written_table(told)).meaning == told.meaning
 
 
 def test_a_window_is_released_with_categories_and_true_points() -> None:
@@ -83,6 +86,28 @@ def test_a_window_is_released_with_categories_and_true_points() -> None:
     there = [set(table.trajectory(row).tolist()) for row in range(len(table))]
     assert all(any(set(row.points) <= points for points in there) for row in rows)
     assert len({row.key for row in rows}) == len(rows)
+
+
+def test_keys_are_bound_to_what_numbers_stand_for() -> None:
+    """Tables of one shape about other places or people are other data."""
+    windows = AnonymizedWindows(Anonymization(TAXONOMY, 2, 2, 2), min_people=6)
+    keys = []
+    for meaning in (b"streets", b"houses", b""):
+        [payload], _ = step(windows, written_table(replace(crowd(1), meaning=meaning)))
+        keys.append({row.key for row in released_rows(payload)})
+    assert keys[0]
+    assert not keys[0] & keys[1]
+    assert not keys[2] & (keys[0] | keys[1])
+
+
+def test_quantum_and_width_are_part_of_the_law() -> None:
+    anonymization = Anonymization(TAXONOMY, 2, 2, 2)
+    laws = [
+        AnonymizedWindows(anonymization, 6, width, quantum).law_digest()
+        for width in (None, 1_000, 2_000)
+        for quantum in (None, 100, 200)
+    ]
+    assert len(set(laws)) == 9
 
 
 def test_too_few_people_nobody_and_one_category_release_nothing() -> None:

@@ -11,6 +11,7 @@ from fugu.dataflows.stages.log_entries import Asking, read_entry
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.stages.private_reports import REPORTED
 from fugu.dataflows.state.row_block import written
+from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.budget_units import units_of
 from fugu.operators.ldp_ids.collector import Collector
 from fugu.operators.ldp_ids.instruction import Instruction
@@ -110,6 +111,70 @@ def test_another_writer_stops_the_collector() -> None:
     assert following is not None
     with pytest.raises(FuguError, match="something else writes to its internal log"):
         survey.write(Asking(following, Instruction(units_of(3.0))).encoded())
+
+
+@pytest.mark.parametrize("ahead", [1, 5, 1_000_000])
+def test_another_writer_who_asks_early_stops_the_collector(ahead: int) -> None:
+    """Users report within what was asked first, and the collector would correct for its own."""
+    survey = Survey(CollectedBudgetDistribution(3, window=3, epsilon=6.0), partitions=1)
+    people = [(0, (f"u{user}", tick * 1000, "north")) for tick in range(6) for user in range(9)]
+    survey.feed(batches(people, 1_000))
+    following, figures = survey.state.progress.following, dict(survey.figures)
+    assert following is not None
+    with pytest.raises(FuguError, match="something else writes to its internal log"):
+        survey.write(Asking(following + ahead, Instruction(12_345_678)).encoded())
+    assert survey.figures == figures
+
+
+def test_another_writer_who_asks_before_anything_is_told_stops_the_collector() -> None:
+    survey = Survey(CollectedBudgetDistribution(3, window=3, epsilon=6.0))
+    with pytest.raises(FuguError, match="something else writes to its internal log"):
+        survey.write(Asking(0, Instruction(12_345_678)).encoded())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_the_collector_asked_is_its_own_wherever_it_restarts(kind: type[Collector]) -> None:
+    """The log holds what it asked before it stopped, and a second time what it asks again."""
+    survey = Survey(kind(3, window=3, epsilon=6.0))
+    survey.feed(batches(city(), 50))
+    log, merge = list(survey.log), survey.merge
+    state, written_again = merge.start(), list[bytes]()
+    figures: dict[int, list[float]] = {}
+    for entry in log:
+        state = merge.restored(state.encoded(), lambda _, sums=state.open: sums)  # type: ignore[misc]
+        for tick, releases in merge(state, read_entry(entry, "log")):
+            figures[tick] = releases.values[0].tolist()
+        state.asked = None
+        if (asking := merge.asking(state)) is not None:
+            written_again.append(asking.encoded())
+    assert figures == survey.figures
+    asked = {entry for entry in log if isinstance(_read(entry), Asking)}
+    assert asked <= set(written_again)
+    for entry in written_again:
+        assert not list(merge(state, read_entry(entry, "log")))
+
+
+def test_a_partition_that_goes_back_needs_what_was_asked_far_ahead_of_it() -> None:
+    """It hears at once all that the log asks of ticks whose records it has yet to read again."""
+    survey = Survey(CollectedBudgetDistribution(3, window=3, epsilon=6.0), partitions=1)
+    people = batches(
+        [(0, (f"u{user}", 1000 * tick, "north")) for tick in range(20) for user in range(9)], 9
+    )
+    survey.feed(people[:3])
+    early = RowTable(survey.stage.start)
+    early.apply(survey.tables[0].take_everything())
+    survey.feed(people[3:])
+    told = [one for one in map(_read, survey.log) if isinstance(one, PartialSums)]
+    for one in map(_read, survey.log):
+        if isinstance(one, Asking):
+            survey.stage.hear(early, one)
+    again: list[PartialSums] = []
+    for one in people:
+        made, left, _ = survey.stage.advance(survey.codec.decode(one), early)
+        assert left is None
+        again += made.partials
+    assert len(again) > 15
+    assert [one.encoded() for one in again] == [one.encoded() for one in told[-len(again) :]]
 
 
 @pytest.mark.parametrize("asked", [[1], [1, "2"], [1.5, 0], [2**61, 0]])

@@ -66,7 +66,7 @@ class Patients:
         anonymization = Anonymization(
             TAXONOMY, 2, self.people, 2, Fraction(1, 2), linked=self.linked
         )
-        self.mechanism = AnonymizedWindows(anonymization, 2 * self.people, DAYS.width)
+        self.mechanism = AnonymizedWindows(anonymization, 2 * self.people, DAYS.width, HOUR)
         scope = DrawScope(SECRET, "patients", "anonymize", 1, self.mechanism.law_digest())
         self.merge = Anonymizing(self.mechanism, scope, "topic-id", self.partitions)
         self.publisher = Publisher(

@@ -71,6 +71,23 @@ def test_a_pseudonym_is_fresh_in_every_window_and_ids_are_all_different() -> Non
     assert len(set(ids)) == len(ids)
 
 
+def test_windows_of_other_places_or_other_people_share_no_key_and_not_their_order() -> None:
+    """Two pipelines of one name and secret over one topic: equal keys would join their releases."""
+    elsewhere = [
+        (part, (who, when, f"{place} 7", what)) for part, (who, when, place, what) in EVERYTHING
+    ]
+    others = [
+        (part, (f"{who}z", when, place, what)) for part, (who, when, place, what) in EVERYTHING
+    ]
+    for there in (elsewhere, others):
+        found = release(Patients(), there)
+        assert len(found) == len(WHOLE)
+        assert not {key for key, *_ in found if key} & {key for key, *_ in WHOLE if key}
+        diagnoses = [[one.get("diagnosis") for one in records(all_)] for all_ in (found, WHOLE)]
+        assert diagnoses[0] != diagnoses[1]
+        assert sorted(map(str, diagnoses[0])) == sorted(map(str, diagnoses[1]))
+
+
 def test_nothing_of_users_and_raw_values_leaves() -> None:
     for key, value, headers, _ in WHOLE:
         content = b"".join([key or b"", value, *(part for _, part in headers)])
