@@ -165,7 +165,7 @@ def _require_people_can_move(pipeline: Pipeline) -> None:
     if not pipeline.operator.people_can_move:
         raise ConfigurationError(
             f"operator.kind: streams of {pipeline.operator.kind} cannot be moved to other "
-            "partitions, because every partition stands at ticks of its own. Let producers write "
-            "to a new topic, and start a pipeline over it when this one has released its last "
-            "tick; what both release adds up, and fugu ledger shows the sum"
+            f"partitions, because {pipeline.operator.stays_because}. Let producers write to a new "
+            "topic, and start a pipeline over it when this one has released its last tick; what "
+            "both release adds up, and fugu ledger shows the sum"
         )

@@ -114,7 +114,7 @@ class Pipeline(Section):
         if not self.operator.people_can_move:
             raise ValueError(
                 f"source.partitions: streams of {self.operator.kind} cannot be moved to other "
-                "partitions, because every partition stands at ticks of its own; delete it"
+                f"partitions, because {self.operator.stays_because}; delete it"
             )
         if self.source.partitioner == "unchecked":
             raise ValueError(

@@ -130,5 +130,5 @@ def test_what_retention_or_a_broker_lost_behind_a_stop_may_have_been_releases(
         admin.delete_records({TopicPartition(sink, 0): 6})
     require_nothing_behind(client, "p", sink, 0, 6)
     for stop in (3, 5, 7):
-        with pytest.raises(StartRefused, match="holds offsets 6 to 6.*another copy of this state"):
+        with pytest.raises(StartRefused, match=r"holds offsets 6 to 6.*another copy of this state"):
             require_nothing_behind(client, "p", sink, 0, stop)

@@ -40,6 +40,7 @@ class CollectedOperator(AggregateOperator):
         "flags": "flags: {kind} does not have it; delete it",
         "correlation": "correlation: {kind} does not have it; delete it",
     }
+    stays_because = "each partition keeps what its own users have spent"
     collector: ClassVar[type[Collector]]
 
     groups: Annotated[Alphabet, Field(min_length=2)]
@@ -55,7 +56,7 @@ class CollectedOperator(AggregateOperator):
 
     @property
     def people_can_move(self) -> bool:
-        """Return False: what users have spent is kept by each partition for its own ones."""
+        """Return False, because the budgets of users who move would begin anew."""
         return False
 
     def mechanism(self, files: Files) -> Mechanism:

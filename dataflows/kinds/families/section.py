@@ -88,6 +88,8 @@ class OperatorSection(Section, ABC):
     """Why copies of records do no harm in ticks of event time."""
     no_original_key: ClassVar[str | None] = None
     """Why releases cannot have the key of a user, where they cannot."""
+    stays_because: ClassVar[str] = "every partition stands at ticks of its own"
+    """Why streams cannot be moved to other partitions, where they cannot."""
     spent_in: ClassVar[str] = "nats"
     noise: ClassVar[Noise | None] = None
     """The law of the error of figures that carry a standard error."""
