@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -113,12 +114,16 @@ class Crashed:
 
 
 def crashed_before_a_gap(
-    bootstrap: str, topics: TopicFactory, directory: Path, key: str
+    bootstrap: str,
+    topics: TopicFactory,
+    directory: Path,
+    key: str,
+    budget: dict[str, Any] | None = None,
 ) -> Crashed:
     source = topics("private", partitions=2)
     document = document_with_topics(bootstrap, topics, source, partitions=2) | {"name": source}
     document["sink"]["key"] = key
-    document["budget"] = {"total": float(PAID)}
+    document["budget"] = {"total": float(PAID)} if budget is None else budget
     pipeline = write_pipeline(directory, document, MEMORYLESS)
     early = records(USERS, 0, BEFORE) + records(ELSEWHERE, 0, BEFORE, partition=1)
     produce(bootstrap, source, early)
@@ -181,6 +186,18 @@ def test_a_gap_is_not_accepted_where_releases_are_gone_that_nobody_has_charged(
             time.sleep(0.1)
         admin.create_topics({sink: {"num_partitions": 2, "replication_factor": 1}})
     assert "sink_identity changed" in refused(*crashed.migrate)
+
+
+def test_no_window_is_followed_whose_positions_without_a_release_nobody_can_see(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    budget = {"total": float(PAID), "window": PAID + 1, "when_exhausted": "suppress"}
+    crashed = crashed_before_a_gap(bootstrap, topics, tmp_path, "original", budget)
+    said = " ".join(refused(*crashed.migrate).split())
+    assert f"{crashed.lost} releases belong to records that are gone" in said
+    assert "positions without a release are not in the sanitized topic" in said
+    assert "Restore the source, or" in said
+    assert f"--accept-gap {crashed.source}:0" in refusal(crashed.pipeline)
 
 
 def test_releases_are_followed_in_the_order_of_their_records_each_once(

@@ -9,12 +9,15 @@ from kafka import KafkaAdminClient, TopicPartition
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.flows.newest_copy import require_nothing_behind
+from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.kafka.connection import Connection
 from tests.faults.feeding import PARTITIONS, PacedFeed, document_with_topics, paced_feed, stream
 from tests.faults.outcomes import check_one_outcome_each, published
 from tests.kafka.clients import connected
 from tests.kafka.pipelines import fugu, refusal, refused, running, write_pipeline
 from tests.kafka.records import Placed, Record, produce
 from tests.kafka.topics import TopicFactory
+from tests.kafka.transactions import transaction, transactional_producer
 
 RECORDS = 1_500
 OLDER = "it is an older copy, and would not be charged with it"
@@ -114,7 +117,7 @@ def test_only_copies_of_earlier_releases_may_stand_behind_a_stop(
     require_nothing_behind(client, "p", sink, 0, 3)
     produce(bootstrap, sink, [Placed(0, Record(b"alien", b"was not written by Fugu"))])
     require_nothing_behind(client, "p", sink, 0, 3)
-    with pytest.raises(StartRefused, match=f"offset 2 is a release from after.*{OLDER}"):
+    with pytest.raises(StartRefused, match=rf"offset 2 is a release from after.*{OLDER}"):
         require_nothing_behind(client, "p", sink, 0, 2)
     produce(bootstrap, sink, [release(b"a", b"released anew")])
     with pytest.raises(StartRefused, match="offset 5 is a release from after"):
@@ -132,3 +135,18 @@ def test_what_retention_or_a_broker_lost_behind_a_stop_may_have_been_releases(
     for stop in (3, 5, 7):
         with pytest.raises(StartRefused, match=r"holds offsets 6 to 6.*another copy of this state"):
             require_nothing_behind(client, "p", sink, 0, stop)
+
+
+def test_the_end_of_the_last_transaction_may_be_gone_with_its_releases(
+    bootstrap: str, topics: TopicFactory
+) -> None:
+    sink = topics("sanitized")
+    with transactional_producer(bootstrap) as producer:
+        transaction(producer, sink, [b"1", b"2"], commit=True)
+    with closing(KafkaAdminClient(bootstrap_servers=bootstrap)) as admin:
+        admin.delete_records({TopicPartition(sink, 0): 3})
+    in_transactions = Connection(bootstrap, client="librdkafka", transactions=True)
+    require_nothing_behind(client_of(in_transactions), "p", sink, 0, 2)
+    for connection, stop in ((in_transactions, 1), (Connection(bootstrap), 2)):
+        with pytest.raises(StartRefused, match="holds offsets 3 to 3"):
+            require_nothing_behind(client_of(connection), "p", sink, 0, stop)
