@@ -28,9 +28,11 @@ def laws(mechanism: EnumerableMechanism) -> Floats:
     """P(all symbols that are released | all symbols that are put in), in lexicographic order."""
     columns = []
     for released in product((0, 1), repeat=RELEASES):
-        state, law = mechanism.start(1), np.ones(1)
+        state = mechanism.start(1)
+        law: Floats = np.ones(1)
         for symbol in released:
-            law = np.kron(law, mechanism.release_law(state)[0, :, symbol])
+            one = mechanism.release_law(state)[0, :, symbol]
+            law = np.outer(law, one).ravel()
             state = mechanism.follow(state, np.array([symbol]))
         columns.append(law)
     return np.array(columns).T
