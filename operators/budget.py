@@ -274,6 +274,14 @@ class Budgeted(BudgetInside, ExhaustibleMechanism, RunningMechanism):
         return np.repeat(np.asarray(self.mechanism.constant)[None], rows, axis=0)
 
 
+def memoryless(mechanism: Mechanism) -> bool:
+    """Return whether what is released of a position depends on its input alone, and is released
+    once: nothing is remembered, and an exhausted budget repeats nothing."""
+    if isinstance(mechanism, Budgeted) and mechanism.when_exhausted == "repeat":
+        return False
+    return isinstance(without_budget(mechanism), IndependentReleases)
+
+
 def without_budget(mechanism: Mechanism) -> Mechanism:
     """Return the mechanism inside, where there is a budget."""
     return mechanism.mechanism if isinstance(mechanism, Budgeted) else mechanism

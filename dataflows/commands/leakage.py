@@ -51,6 +51,14 @@ def leakage(
         Topology | None,
         typer.Option(help="How the second release is connected with the first (parallel)."),
     ] = None,
+    memoryless: Annotated[
+        bool,
+        typer.Option(
+            "--memoryless",
+            help="With serial: each release of the first depends on the value of its tick alone, "
+            "and none is there again (grr, laplace).",
+        ),
+    ] = False,
     beside_matrix: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The matrix of the second release; else the same."),
@@ -71,6 +79,7 @@ def leakage(
     given, given_backward = read_matrix(matrix), None if backward is None else read_matrix(backward)
     if beside is None:
         alone: dict[str, object] = {"--topology": topology, "--beside-matrix": beside_matrix}
+        alone["--memoryless"] = memoryless or None
         _refuse(alone, "says nothing without --beside")
     else:
         others: dict[str, object] = {
@@ -80,11 +89,14 @@ def leakage(
             "--epsilon": None if len(epsilons) == 1 else epsilon,
         }
         _refuse(others, "is not there for two releases (--epsilon takes one number then)")
+        if memoryless and topology != "serial":
+            _refuse({"--memoryless": True}, "says something with --topology serial alone")
         _print_beside(
             (given, beside_matrix, given_backward),
             (epsilons[0], beside),
             ticks,
             topology or "parallel",
+            memoryless,
             as_json,
         )
         return
@@ -114,6 +126,7 @@ def _print_beside(
     epsilons: tuple[float, float],
     ticks: int,
     topology: Topology,
+    memoryless: bool,
     as_json: bool,
 ) -> None:
     """Print what two releases tell together."""
@@ -126,7 +139,8 @@ def _print_beside(
     try:
         first = TemporalCorrelation.of(matrix, backward)
         second = first if other is None else TemporalCorrelation.of(read_matrix(other))
-        found = combined_report(topology, (first, second), epsilons, ticks)
+        correlations = first, second
+        found = combined_report(topology, correlations, epsilons, ticks, memoryless=memoryless)
     except ValueError as error:
         raise ConfigurationError(f"--beside: {error}") from None
     if as_json:

@@ -5,7 +5,7 @@ values of one person follow each other. It is made from a pipeline file, or read
 """
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from math import inf, isfinite
 from typing import Any
 
@@ -13,6 +13,7 @@ from fugu.dataflows.kinds.families.correlation import Correlation
 from fugu.dataflows.kinds.families.w_event import WEventOperator
 from fugu.dataflows.pipeline.checked import checked
 from fugu.dataflows.pipeline.config import Pipeline
+from fugu.operators.budget import memoryless
 from fugu.operators.leakage.combined import Topology, per_value
 from fugu.operators.leakage.correlation import TemporalCorrelation
 from fugu.operators.leakage.one_value import about_a_life, about_one_value, about_windows
@@ -27,7 +28,7 @@ TOPOLOGIES: dict[Topology, str] = {
     ),
     "serial": (
         "{second} reads what {first} has released, and nothing else: together stands for what "
-        "{second} tells. Who reads {first}, too, learns what that tells, and no more"
+        "{second} tells. Who reads {first}, too, learns what that tells, and no more. {memory}"
     ),
     "disjoint": "nobody is in both: the larger figure counts",
     "independent": (
@@ -35,6 +36,20 @@ TOPOLOGIES: dict[Topology, str] = {
         "they leak adds up"
     ),
 }
+
+_MEMORYLESS = (
+    "Each release of {first} depends on its own record alone, and is published once, so that both "
+    "perturb it: a value tells less than either alone would"
+)
+_REMEMBERING = (
+    "{first} may publish a release again, or remember what came before, and {second} perturbs "
+    "every copy anew: what limits {first} counts, and of {second} a whole life alone"
+)
+
+_NO_MATRIX = (
+    "no matrix says how values of one person follow each other: give --matrix, or declare "
+    "ledger.beside.correlation"
+)
 
 Rows = tuple[tuple[float, ...], ...]
 
@@ -45,7 +60,8 @@ class Told:
 
     At most `nats` by its own tick, and `whole_life` by all of them; any ticks of a `window`, a
     number and nats, tell so many together. Ticks have `tick_milliseconds` in event time, or are
-    records. `beside` names other pipelines about the same people.
+    records. `beside` names other pipelines about the same people. It is `memoryless` if every
+    release depends on its own record alone, and is published once.
     """
 
     pipeline: str
@@ -56,6 +72,7 @@ class Told:
     transition: Rows | None = None
     backward: Rows | None = None
     beside: tuple[tuple[str, Topology], ...] = ()
+    memoryless: bool = False
 
     @classmethod
     def of(cls, pipeline: Pipeline, mechanism: Mechanism) -> "Told":
@@ -75,6 +92,7 @@ class Told:
             None if matrices is None else _rows(matrices.transition),
             None if matrices is None or matrices.backward is None else _rows(matrices.backward),
             () if declared is None else tuple(declared.pipelines.items()),
+            memoryless(mechanism),
         )
 
     @classmethod
@@ -92,6 +110,7 @@ class Told:
             nats=_larger(self.nats, before.nats),
             whole_life=_larger(self.whole_life, before.whole_life),
             window=self.window if self.window == before.window else None,
+            memoryless=self.memoryless and before.memoryless,
         )
 
     def knowing(self, transition: Rows, backward: Rows | None) -> "Told":
@@ -106,7 +125,7 @@ class Told:
         known = _correlation(self.transition, self.backward)
         windows = () if self.window is None else (self.window,)
         life = inf if self.whole_life is None else self.whole_life
-        return Telling(known, self.nats, windows, life)
+        return Telling(known, self.nats, windows, life, self.memoryless)
 
 
 def read_told(data: dict[str, Any] | None) -> Told | None:
@@ -135,11 +154,15 @@ class Joint:
     after: tuple[tuple[int, float, float, float], ...] | None
     limit: tuple[float, float, float] | None
     why_not: str | None
+    memoryless: bool = False
+    """Whether every release of the first depends on its own record alone."""
 
     @property
     def meaning(self) -> str:
         """Say what the topology means."""
-        return TOPOLOGIES[self.topology].format(first=self.first, second=self.second)
+        names = {"first": self.first, "second": self.second}
+        memory = (_MEMORYLESS if self.memoryless else _REMEMBERING).format(**names)
+        return TOPOLOGIES[self.topology].format(**names, memory=memory)
 
     def document(self) -> dict[str, object]:
         """Return the same for a machine: null where there is no bound."""
@@ -150,43 +173,53 @@ class Joint:
 
 
 def joint(topology: Topology, first: Told, second: Told) -> Joint:
-    """Compute what both tell together; the second knows the matrix of the first if it has none."""
-    if second.transition is None and first.transition is not None:
-        second = second.knowing(first.transition, first.backward)
-    elif topology in ("parallel", "serial") and first.transition is None and second.transition:
-        first = first.knowing(second.transition, second.backward)
-    names = topology, first.pipeline, second.pipeline
+    """Compute what both tell together; where one has no matrix, it knows that of the other.
+
+    Where both are about one value, a `backward` that one of them declares counts for both.
+    """
+    first, second = _knowing(first, second), _knowing(second, first)
+    about_one_value = topology in ("parallel", "serial")
+    if about_one_value and first.transition == second.transition:
+        first, second = _looking_back(first, second), _looking_back(second, first)
+    of_both = partial(Joint, topology, first.pipeline, second.pipeline, memoryless=first.memoryless)
     problem = _no_figure(first) or _no_figure(second) or _other_ticks(first, second)
     if problem is not None:
-        return Joint(*names, None, None, None, problem)
+        return of_both(None, None, None, problem)
     assert first.nats is not None
     assert second.nats is not None
-    own = first.nats, second.nats, per_value(topology, first.nats, second.nats)
+    both = per_value(topology, first.nats, second.nats, memoryless=first.memoryless)
+    own = first.nats, second.nats, both
     one, other = first.telling, second.telling
     if one is None or other is None:
-        return Joint(
-            *names,
-            own,
-            None,
-            None,
-            "no matrix says how values of one person follow each other: give --matrix, or declare "
-            "ledger.beside.correlation",
+        return of_both(own, None, None, _NO_MATRIX)
+    if about_one_value and (first.transition, first.backward) != (
+        second.transition,
+        second.backward,
+    ):
+        matrix = "matrix" if first.transition != second.transition else "backward matrix"
+        problem = (
+            f"{topology} pipelines are about one value, but both declare a {matrix} of their own; "
+            "declare one"
         )
-    if topology in ("parallel", "serial") and first.transition != second.transition:
-        return Joint(
-            *names,
-            own,
-            None,
-            None,
-            f"{topology} pipelines are about one value, but both declare a matrix of their own; "
-            "declare one",
-        )
+        return of_both(own, None, None, problem)
     after = tuple(
         (ticks, one.after(ticks), other.after(ticks), combined_after(topology, one, other, ticks))
         for ticks in SHOWN_TICKS
     )
     limit = one.limit, other.limit, combined_limit(topology, one, other)
-    return Joint(*names, own, after, limit, None)
+    return of_both(own, after, limit, None)
+
+
+def _knowing(told: Told, other: Told) -> Told:
+    """Return the same with the matrices of the other, if it declares none."""
+    if told.transition is not None or other.transition is None:
+        return told
+    return told.knowing(other.transition, other.backward)
+
+
+def _looking_back(told: Told, other: Told) -> Told:
+    """Return the same with the backward matrix of the other, if it declares none."""
+    return told if told.backward is not None else replace(told, backward=other.backward)
 
 
 def declared_joints(pipelines: dict[str, Told]) -> list[Joint]:
@@ -194,11 +227,12 @@ def declared_joints(pipelines: dict[str, Told]) -> list[Joint]:
 
     Where both declare it, the one that comes first by name counts, unless they disagree: then both.
     """
-    found: dict[tuple[frozenset[str], Topology], Joint] = {}
+    found: dict[tuple[tuple[str, ...], Topology], Joint] = {}
     for name, told in sorted(pipelines.items()):
         for other, topology in told.beside:
             if other in pipelines and other != name:
-                pair = frozenset((name, other)), topology
+                ordered = (name, other) if topology == "serial" else sorted((name, other))
+                pair = tuple(ordered), topology
                 if pair not in found:
                     found[pair] = joint(topology, told, pipelines[other])
     return list(found.values())

@@ -23,8 +23,9 @@ def continued(entry: PipelineEntry, known: PipelineEntry | None) -> PipelineEntr
     """Return the entry with what was promised before, too; `known` is the one in the ledger."""
     if known is None:
         return entry
-    if entry.told is not None and known.told is not None:
-        entry = replace(entry, told=entry.told.after(known.told))
+    if entry.told is not None:
+        before = known.told or replace(entry.told, memoryless=False)
+        entry = replace(entry, told=entry.told.after(before))
     if known.guarantee_id == entry.guarantee_id:
         return replace(entry, guarantees=known.guarantees)
     joined = (_joined(now, _same_figure(now, known.guarantees)) for now in entry.guarantees)

@@ -22,13 +22,15 @@ from fugu.operators.mechanism import AT_THE_END
 
 PIPELINE_FORMAT = 3
 """Number what is written about pipelines; it goes up with every field that is added."""
-BESIDE_FORMAT = 4
+BESIDE_FORMAT = 5
 """Number entries that declare other pipelines about the same people: only those have the field, so
-that versions before read all others."""
+that versions before read all others. Those of format 4 do not say whether releases are memoryless,
+and so count as if they were not."""
 _READERS = {
     1: read_format_1,
     2: read_format_2,
     PIPELINE_FORMAT: read_guarantee,
+    4: read_guarantee,
     BESIDE_FORMAT: read_guarantee,
 }
 STREAM_FORMAT = 1

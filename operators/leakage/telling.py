@@ -20,7 +20,8 @@ class Telling:
 
     Every tick tells at most `nats` about its own value. For each (w, E) of `windows`, any w ticks
     in a row tell at most E together, and all ticks at most `whole_life`, each about all their
-    values and whatever the correlation.
+    values and whatever the correlation. It is `memoryless` if what is released of a tick depends on
+    the value of that tick alone, and is released once.
 
     Claim. Figures are upper bounds for every series of spends within these limits. The leakage
     alpha of all ticks up to t about the value of t obeys alpha(t) = L(alpha(t-1)) + spend(t). L has
@@ -41,6 +42,7 @@ class Telling:
     nats: float
     windows: tuple[tuple[int, float], ...] = ()
     whole_life: float = inf
+    memoryless: bool = False
 
     def after(self, ticks: int) -> float:
         """Return the most that so many ticks tell about any one of their values."""
@@ -80,9 +82,12 @@ class Telling:
 def together(topology: Topology, first: Telling, second: Telling) -> Telling | None:
     """Return both releases as one, where both are about one value; None where they are not.
 
-    With `serial` it is the second one, of what the first has released.
+    With `serial` it is the second one, of what the first has released. Its own limits of ticks and
+    of windows are per change of reports, of which a value changes one in its own tick only if the
+    first is memoryless. That of its whole life holds for all reports, and so for all values.
     """
-    nats = per_value(topology, first.nats, second.nats)
+    memoryless = first.memoryless
+    nats = per_value(topology, first.nats, second.nats, memoryless=memoryless)
     match topology:
         case "parallel":
             windows = (*_beside(first, second), *_beside(second, first))
@@ -90,8 +95,9 @@ def together(topology: Topology, first: Telling, second: Telling) -> Telling | N
                 first.correlation, nats, windows, up(first.whole_life, second.whole_life)
             )
         case "serial":
+            windows = (*first.windows, *(second.windows if memoryless else ()))
             lives = min(first.whole_life, second.whole_life)
-            return Telling(first.correlation, nats, (*first.windows, *second.windows), lives)
+            return Telling(first.correlation, nats, windows, lives)
         case _:
             return None
 

@@ -57,13 +57,18 @@ _BEGINNING = Point(
     "when a stream begins, and when it goes on after its declared life: that it has a record in "
     "that tick is public, and that it had none in the ticks before",
 )
+_SECOND_IN_TICK = Point(
+    "second-in-tick",
+    "that a stream has a record in a tick, if it has several there: each but the first becomes a "
+    "dead letter (ticks.several: error; with last or first nothing shows)",
+)
 
 
 def reports_guarantee(epsilon: float, window: int, ticks: ReportTicks | None) -> Guarantee:
     """Return w-event local privacy of `epsilon` nats for any `window` records, or ticks, in a row.
 
     In ticks it covers absence, too. Whole records may be added or removed if they do not move
-    stream time.
+    stream time, and none is refused for being the second one of its tick.
     """
     independent, counted = _RECORDS_INDEPENDENT, _COUNTED
     neighbours = Neighbours("stream", "symbol", "replaced")
@@ -75,6 +80,8 @@ def reports_guarantee(epsilon: float, window: int, ticks: ReportTicks | None) ->
             own = (*own, WHOLE_RECORDS, TIMES_OF_RECORDS)
         else:
             neighbours = replace(neighbours, kept=("timestamp",))
+        if ticks.seconds_refused:
+            own = (*own, _SECOND_IN_TICK)
         own = (*own, CORRELATION)
     return Guarantee(
         notion="w-event-ldp",

@@ -9,10 +9,12 @@ class ReportTicks:
 
     Where they do, they decide which ticks close when, so that their presence can show in what
     becomes of other records. Where heartbeats alone do, a record shows in its own tick only.
+    `seconds_refused` says whether a second record of a stream in a tick is refused, which shows.
     """
 
     milliseconds: int
     moved_by_streams: bool = True
+    seconds_refused: bool = False
 
     def __post_init__(self) -> None:
         if self.milliseconds < 1:

@@ -78,7 +78,11 @@ class WindowReportsOperator(AlphabetOperator):
         ticks = self.in_ticks()
         if ticks is None:
             return None
-        return ReportTicks(ticks.width, moved_by_streams=not ticks.time.heartbeats)
+        return ReportTicks(
+            ticks.width,
+            moved_by_streams=not ticks.time.heartbeats,
+            seconds_refused=ticks.several == "error",
+        )
 
     def in_ticks(self) -> Ticks | None:
         if isinstance(self.ticks, str):

@@ -16,14 +16,22 @@ _MEANINGS: dict[Topology, str] = {
         "recursion. The sum of both leakages would be no bound."
     ),
     "serial": (
-        "The second reads what the first has released, and nothing else: a tick of it tells no "
-        "more than the smaller epsilon. Who reads the first, too, learns what that tells."
+        "The second reads what the first has released, and nothing else. The first may release "
+        "something again, or remember a value, and the second perturbs every copy anew: so it "
+        "tells what the first tells, and no more. --memoryless says that this never happens."
     ),
     "disjoint": "Nobody is in both: the larger leakage counts.",
     "independent": (
         "They are about attributes that say nothing about each other: leakages add up."
     ),
 }
+
+
+_MEMORYLESS = (
+    "The second reads what the first has released, and nothing else. Each release of the first "
+    "depends on its own tick alone, and is there once, so that both perturb it: a tick tells less "
+    "than the smaller epsilon. Who reads the first, too, learns what that tells."
+)
 
 
 @dataclass(frozen=True)
@@ -35,11 +43,12 @@ class CombinedReport:
     first: LeakageOverTime
     second: LeakageOverTime
     together: LeakageOverTime
+    memoryless: bool
 
     @property
     def meaning(self) -> str:
         """Return what the topology means for the sum."""
-        return _MEANINGS[self.topology]
+        return _MEMORYLESS if self.memoryless else _MEANINGS[self.topology]
 
     def document(self) -> dict[str, object]:
         """Return the report for machines."""
@@ -51,14 +60,17 @@ def combined_report(
     correlations: tuple[TemporalCorrelation, TemporalCorrelation],
     epsilons: tuple[float, float],
     ticks: int,
+    *,
+    memoryless: bool,
 ) -> CombinedReport:
-    """Compute the leakage where every tick spends the same."""
+    """Compute the leakage where every tick spends the same; `memoryless` is for `serial` alone."""
     one, other = (
         (correlation, [epsilon] * ticks)
         for correlation, epsilon in zip(correlations, epsilons, strict=True)
     )
     alone = one[0].over(one[1]), other[0].over(other[1])
-    return CombinedReport(topology, epsilons, *alone, combined(topology, one, other))
+    together = combined(topology, one, other, memoryless=memoryless)
+    return CombinedReport(topology, epsilons, *alone, together, memoryless)
 
 
 def print_combined(console: Console, report: CombinedReport) -> None:

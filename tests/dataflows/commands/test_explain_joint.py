@@ -9,12 +9,19 @@ import pytest
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.explain import explain
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.leakage.combined import in_series
 from fugu.operators.leakage.correlation import TemporalCorrelation
 from tests.dataflows.pipeline.pipeline_files import PIPELINE, read_error
 from tests.operators.leakage.chains import A, C
 
 CRR = PIPELINE[PIPELINE.index("operator:") : PIPELINE.index("sink:")]
 GRR = "operator:\n  kind: grr\n  alphabet: [rest, light]\n  epsilon: {epsilon}\n"
+FAIR = [[0.5, 0.5], [0.5, 0.5]]
+TURNING = [[0.8, 0.2], [0.4, 0.6]]
+BESIDE = (
+    ", beside: {{pipelines: {{nobody: parallel}}, correlation: "
+    "{{transition: {transition}{backward}}}}}"
+)
 SLOW = [[0.99, 0.01], [0.01, 0.99]]
 COUNTS = """\
 operator:
@@ -85,7 +92,11 @@ def test_parallel_releases_leak_by_one_recursion_and_more_than_both_leakages_tog
 
 @pytest.mark.parametrize(
     ("topology", "per_value", "joined"),
-    [("serial", 0.5, min), ("disjoint", 1.0, max), ("independent", 1.5, lambda a, b: a + b)],
+    [
+        ("serial", in_series(1.0, 0.5), None),
+        ("disjoint", 1.0, max),
+        ("independent", 1.5, lambda a, b: a + b),
+    ],
 )
 def test_other_topologies_say_what_counts(
     topology: str,
@@ -98,7 +109,77 @@ def test_other_topologies_say_what_counts(
     [joint] = documents(capsys, *files, topology=topology, matrix=matrix(tmp_path, C))
     assert joint["per_value"][2] == pytest.approx(per_value)
     one, other, both = joint["limit"]
-    assert both == pytest.approx(joined(one, other), rel=1e-9)
+    if joined is None:
+        assert both == pytest.approx(TemporalCorrelation.of(C).limit(per_value), abs=1e-4)
+        assert both < min(one, other)
+    else:
+        assert both == pytest.approx(joined(one, other), rel=1e-9)
+
+
+def test_what_is_read_of_a_pipeline_that_repeats_is_bounded_by_that_pipeline_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    once, again = (
+        written(
+            tmp_path,
+            name,
+            f"{GRR.format(epsilon=1)}budget: {{total: 1, when_exhausted: {then}}}\n",
+        )
+        for name, then in (("once", "suppress"), ("again", "repeat"))
+    )
+    reader = grr(tmp_path, "reader", 0.1)
+    known: dict[str, Any] = {"topology": "serial", "matrix": matrix(tmp_path, FAIR)}
+    [joint] = documents(capsys, again, reader, **known)
+    assert (joint["memoryless"], joint["per_value"][2]) == (False, joint["per_value"][0])
+    assert joint["limit"][2] == joint["limit"][0] == pytest.approx(1.0)
+    assert "reader perturbs every copy anew" in in_words(capsys, again, reader, **known)
+    [joint] = documents(capsys, once, reader, **known)
+    assert joint["memoryless"] is True
+    assert joint["per_value"][2] == pytest.approx(in_series(1.0, 0.1), rel=1e-6)
+    assert "both perturb it" in in_words(capsys, once, reader, **known)
+
+
+@pytest.mark.parametrize("topology", ["parallel", "serial"])
+def test_a_backward_matrix_that_one_declares_counts_for_both_in_either_order(
+    topology: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow = f", backward: {SLOW}"
+    a, b, c = (
+        grr(tmp_path, name, beside=BESIDE.format(transition=TURNING, backward=backward))
+        for name, backward in (("a", ""), ("b", slow), ("c", f", backward: {FAIR}"))
+    )
+    [one], [other] = (documents(capsys, *pair, topology=topology) for pair in ((a, b), (b, a)))
+    for figure in ("after", "limit"):
+        assert one[figure] == other[figure]
+    nats = one["per_value"][2]
+    told = TemporalCorrelation.of(TURNING, SLOW)
+    assert one["limit"][2] == pytest.approx(told.limit(nats))
+    assert told.limit(nats) > 1.5 * TemporalCorrelation.of(TURNING).limit(nats)
+    [refused] = documents(capsys, b, c, topology=topology)
+    assert refused["limit"] is None
+    assert "both declare a backward matrix of their own" in refused["why_not"]
+
+
+@pytest.mark.parametrize("topology", ["disjoint", "independent"])
+def test_a_matrix_that_one_declares_is_known_of_the_other_in_either_order(
+    topology: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    declared = BESIDE.format(transition=TURNING, backward="")
+    files = grr(tmp_path, "a", beside=declared), grr(tmp_path, "b")
+    [one] = documents(capsys, *files, topology=topology)
+    [other] = documents(capsys, *reversed(files), topology=topology)
+    assert one["limit"] == other["limit"] is not None
+
+
+def test_pipelines_that_both_claim_to_be_read_by_the_other_are_told_both_ways(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = (
+        grr(tmp_path, name, beside=f", beside: {{pipelines: {{{other}: serial}}}}")
+        for name, other in (("a", "b"), ("b", "a"))
+    )
+    joints = documents(capsys, *files)
+    assert [(one["first"], one["second"]) for one in joints] == [("a", "b"), ("b", "a")]
 
 
 def test_independent_attributes_may_have_a_matrix_each(

@@ -229,6 +229,16 @@ def test_two_releases_leak_together_as_they_are_connected(directory: Path) -> No
     assert document(apart)["together"]["total"] == document(apart)["first"]["total"]
 
 
+def test_of_reports_the_first_release_counts_unless_it_is_memoryless(directory: Path) -> None:
+    options = ("--beside", "0.1", "--topology", "serial")
+    joint = document(leaked(directory, "b", *options, "--json"))
+    assert joint["together"] == joint["first"]
+    assert "the second perturbs every copy anew" in said(leaked(directory, "b", *options))
+    less = document(leaked(directory, "b", *options, "--memoryless", "--json"))
+    assert max(less["together"]["total"]) < max(less["second"]["total"])
+    assert "both perturb it" in said(leaked(directory, "b", *options, "--memoryless"))
+
+
 def test_one_value_has_one_matrix(directory: Path) -> None:
     result = leaked(directory, "a", "--beside", "1", "--beside-matrix", str(directory / "b.json"))
     assert isinstance(result.exception, FuguError)
@@ -239,6 +249,8 @@ def test_one_value_has_one_matrix(directory: Path) -> None:
     ("options", "named"),
     [
         (["--topology", "serial"], "--topology"),
+        (["--memoryless"], "--memoryless"),
+        (["--beside", "1", "--memoryless"], "--memoryless"),
         (["--beside", "1", "--window", "3"], "--window"),
         (["--beside", "1", "--alpha", "3", "--epsilon", "1,2"], "--alpha, --epsilon"),
     ],

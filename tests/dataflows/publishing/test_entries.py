@@ -61,11 +61,30 @@ def test_what_a_pipeline_tells_beside_others_comes_back_and_is_read_by_no_versio
     told = Told("zones", 0.5, None, window, 60_000, rows, None, (("counts", "parallel"),))
     for one in (told, replace(told, backward=rows, whole_life=4.0, nats=None, window=None)):
         value = replace(entry, told=one).value()
-        assert orjson.loads(value)["format"] == 4
+        assert orjson.loads(value)["format"] == 5
         assert read_entry(value) == replace(entry, told=one)
     without = orjson.loads(entry.value())
     assert without["format"] == 3
     assert "told" not in without
+
+
+def test_an_entry_that_does_not_say_whether_releases_are_memoryless_counts_as_if_not() -> None:
+    told = Told("zones", 0.5, beside=(("counts", "parallel"),), memoryless=True)
+    entry = replace(entry_of(GUARANTEES, None), told=told)
+    content = orjson.loads(entry.value()) | {"format": 4}
+    del content["told"]["memoryless"]
+    assert read_entry(orjson.dumps(content)) == replace(entry, told=replace(told, memoryless=False))
+
+
+def test_what_was_released_before_may_have_been_repeated_unless_the_ledger_says_it_was_not() -> (
+    None
+):
+    told = Told("zones", 0.5, beside=(("counts", "parallel"),), memoryless=True)
+    entry = replace(entry_of(GUARANTEES, None), told=told)
+    not_said = replace(told, memoryless=False)
+    assert continued(entry, entry).told == told
+    for known in (None, not_said):
+        assert continued(entry, replace(entry, told=known)).told == not_said
 
 
 def test_what_was_told_before_stays_told() -> None:

@@ -1,12 +1,13 @@
 """Two releases about the same people: joint leakage, and sums that are no bound."""
 
+from decimal import Decimal, localcontext
 from itertools import product
 from math import exp, log
 
 import numpy as np
 import pytest
 
-from fugu.operators.leakage.combined import combined, of_binary_reports
+from fugu.operators.leakage.combined import combined, in_series
 from fugu.operators.leakage.correlation import TemporalCorrelation
 from fugu.operators.leakage.matrices import Matrix
 from tests.operators.leakage.chains import A, B, C
@@ -71,15 +72,40 @@ def test_of_different_people_the_larger_leakage_counts() -> None:
     assert joined.total == tuple(map(max, *(leakage.total for leakage in separate)))
 
 
-def test_a_release_of_reports_tells_no_more_than_either_and_exactly_this_of_one_bit() -> None:
+def test_a_release_of_reports_tells_what_these_tell_and_less_if_the_first_is_memoryless() -> None:
     one, other = (both(B), [1.0, 0.2]), (both(B), [0.5, 2.0])
-    assert combined("serial", one, other) == both(B).over([0.5, 0.2])
-    assert of_binary_reports(1.0, 1.0) == pytest.approx(0.433781, abs=1e-6)
-    for local, central in [(1.0, 1.0), (0.1, 3.0), (1e-6, 1e-6), (20.0, 20.0)]:
-        kept, right = (1 / (1 + exp(-local)), 1 / (1 + exp(-central)))
-        exactly = log((kept * right + (1 - kept) * (1 - right)) / (kept + right - 2 * kept * right))
-        assert of_binary_reports(local, central) == pytest.approx(exactly, rel=1e-6)
-        assert of_binary_reports(local, central) <= min(local, central)
+    assert combined("serial", one, other) == both(B).over([1.0, 0.2])
+    less = [in_series(1.0, 0.5), in_series(0.2, 2.0)]
+    assert combined("serial", one, other, memoryless=True) == both(B).over(less)
+
+
+def test_two_responses_in_series_tell_exactly_this_of_one_bit() -> None:
+    assert in_series(1.0, 1.0) == pytest.approx(0.433781, abs=1e-6)
+    for first, second in product([0.0, 1e-9, 1e-6, 0.1, 1.0, 3.0, 20.0, 650.0, 900.0], repeat=2):
+        told = in_series(first, second)
+        with localcontext() as context:
+            context.prec = 800
+            odds = Decimal(first).exp(), Decimal(second).exp()
+            exactly = ((odds[0] * odds[1] + 1) / (odds[0] + odds[1])).ln()
+            assert exactly <= Decimal(told) <= exactly * (1 + Decimal(2) ** -46)
+        assert told == in_series(second, first) <= min(first, second)
+
+
+def test_no_reports_in_series_tell_more_whatever_their_laws() -> None:
+    """Any alphabet, and everything that is ever released of a report, in one law."""
+    rng = np.random.default_rng(9)
+    for _ in range(300):
+        values, reports, releases = rng.integers(2, 6, size=3)
+        first = rng.dirichlet(np.full(reports, rng.choice([0.3, 1.0, 20.0])), size=values)
+        second = rng.dirichlet(np.full(releases, rng.choice([0.3, 1.0, 20.0])), size=reports)
+        told = in_series(largest_ratio(first), largest_ratio(second))
+        assert largest_ratio(first @ second) <= told * (1 + 1e-9)
+
+
+def largest_ratio(laws: Matrix) -> float:
+    """The most nats by which two rows differ."""
+    logs = np.log(laws)
+    return float((logs.max(axis=0) - logs.min(axis=0)).max())
 
 
 def test_releases_of_another_length_are_refused() -> None:

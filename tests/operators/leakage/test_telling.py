@@ -1,5 +1,6 @@
 """Bounds of releases whose largest spends are known, against every series of spends that may be."""
 
+from dataclasses import replace
 from math import ceil, inf
 
 import numpy as np
@@ -49,20 +50,39 @@ def test_no_spends_within_the_limits_leak_more(matrix: Matrix) -> None:
         assert telling.after(TICKS) <= telling.limit * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("memoryless", [False, True])
 @pytest.mark.parametrize("topology", TOPOLOGIES)
-def test_two_releases_leak_no_more_together_whatever_they_spend(topology: Topology) -> None:
+def test_two_releases_leak_no_more_together_whatever_they_spend(
+    topology: Topology, memoryless: bool
+) -> None:
     rng, correlation = np.random.default_rng(8), both(C)
     for _ in range(12):
         first, second = (
-            Telling(correlation, rng.uniform(0.1, 1.5), ((int(rng.integers(1, 4)), 1.2),), life)
+            Telling(
+                correlation,
+                rng.uniform(0.1, 1.5),
+                ((int(rng.integers(1, 4)), 1.2),),
+                life,
+                memoryless,
+            )
             for life in rng.choice([inf, 1.7], size=2).tolist()
         )
         one, other = spends(rng, first), spends(rng, second)
-        leaked = max(combined(topology, (correlation, one), (correlation, other)).total)
+        each = (correlation, one), (correlation, other)
+        leaked = max(combined(topology, *each, memoryless=memoryless).total)
         assert leaked <= combined_after(topology, first, second, TICKS) * (1 + 1e-12)
         assert combined_after(topology, first, second, TICKS) <= (
             combined_limit(topology, first, second) * (1 + 1e-9)
         )
+
+
+def test_windows_of_reports_bound_their_values_only_if_the_first_release_is_memoryless() -> None:
+    correlation = both([[1.0, 0.0], [0.0, 1.0]])
+    first, second = Telling(correlation, 1.0), Telling(correlation, 0.5, ((10, 0.5),), 3.0)
+    assert combined_after("serial", first, second, 2) == 2.0
+    assert combined_limit("serial", first, second) == 3.0
+    assert combined_after("serial", replace(first, memoryless=True), second, 2) < 0.5
+    assert combined_limit("serial", replace(first, memoryless=True), second) == 3.0
 
 
 def test_constant_spends_leak_what_the_recursion_says() -> None:

@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.operators.mechanism import Inputs, Kind
 from fugu.operators.randomness import tick_position
 from fugu.operators.wevent_local.window_reports import WindowReports
@@ -141,6 +142,10 @@ def test_of_several_records_in_a_tick_one_counts(
     assert run.releases == alone.releases
     assert len(run.releases) == 1
     assert [reason for _, reason, _ in run.dead] == ["second_in_tick"] * dead
+    [guarantee] = configure(run.file).mechanism.guarantees()
+    named = {point.name for point in guarantee.not_covered}
+    assert ("second-in-tick" in named) == bool(dead), "dead letters show who has a record"
+    assert "refused" in named
 
 
 def test_late_records_change_nothing(tmp_path: Path) -> None:
