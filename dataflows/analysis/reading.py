@@ -45,7 +45,7 @@ def read(
     what is older is read, because the law of a release may depend on it, and not estimated.
 
     `promise` is for topics that hold none: the output of `fugu explain --json`, a file of it, or a
-    `Promise`. `files` names models that were too large for the promise. `kafka` holds more of the
+    `Promise`. `files` names models that the promise does not hold. `kafka` holds more of the
     section `kafka` of a pipeline file, such as `security`.
     """
     paths = {name: Path(path) for name, path in (files or {}).items()}

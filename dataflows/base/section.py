@@ -1,9 +1,17 @@
 """Hold what sections of pipeline files, and of other documents, have in common."""
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+)
 
 
 class Section(BaseModel):
@@ -34,3 +42,14 @@ Exact = Annotated[
     WithJsonSchema({"type": "number"}),
 ]
 """A number as it is written, digit by digit."""
+
+
+NO_FILES = object()
+"""The context of a section that others wrote: it names no file of this machine."""
+
+
+def named_file(given: str, about: ValidationInfo) -> Path:
+    """Return the path of a file that a section names, relative to the folder in the context."""
+    if about.context is NO_FILES:
+        raise ValueError("a section that others wrote may name no file of this machine")
+    return Path(about.context or "") / Path(given).expanduser()

@@ -2,13 +2,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 from fractions import Fraction
 from math import comb
-from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
 
 from fugu.dataflows.base.durations import AS_JSON, MILLISECOND, whole_milliseconds
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.section import named_file
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.files.taxonomy_file import problems_of, read_taxonomy, taxonomy_of
 from fugu.dataflows.kinds.families.aggregates import TickSection
@@ -34,7 +34,7 @@ _OWN_FIELDS = ("start", "points")
 def _tree(given: object, about: ValidationInfo) -> object:
     if isinstance(given, str):
         try:
-            return read_taxonomy((about.context or Path()) / Path(given).expanduser())
+            return read_taxonomy(named_file(given, about))
         except ConfigurationError as error:
             raise ValueError(str(error)) from None
     for place, problem in problems_of(given):

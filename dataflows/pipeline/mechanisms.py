@@ -6,6 +6,7 @@ from math import ceil
 from typing import cast
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.files.model_file import read_model_file
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.source_section import TimestampField
@@ -57,8 +58,26 @@ def remarks_of(file: PipelineFile, mechanism: Mechanism) -> list[str]:
     pipeline = file.pipeline
     return [
         *pipeline.operator.remarks(file, mechanism),
+        *published_model_remarks(file),
         *budget_remarks(pipeline),
         *time_remarks(pipeline),
+    ]
+
+
+def published_model_remarks(file: PipelineFile) -> list[str]:
+    """Return that the promise publishes what was counted from the private topic, where it does."""
+    pipeline = file.pipeline
+    model, topic = getattr(pipeline.operator, "model", None), pipeline.source.topic
+    if pipeline.sink.promise != "whole" or not isinstance(model, str):
+        return []
+    learned = read_model_file(file.resolve(model)).learned
+    if learned is None or learned.source != topic:
+        return []
+    return [
+        f"operator.model: was learned from {topic}, the private topic of this pipeline, and is "
+        f"published whole in {pipeline.sink.topic}.promises: how often which symbol follows which. "
+        "No promise covers that. Write sink.promise: without_files, or a model that was learned "
+        "from public records or from releases"
     ]
 
 

@@ -55,6 +55,9 @@ class Sink(Section):
     """The topic of refused records; by default `TOPIC.dead`."""
     partials: TopicName | None = None
     """The topic of exact partial sums of an aggregate, which is raw data."""
+    promise: Literal["whole", "without_files", "none"] = "whole"
+    """Say what `TOPIC.promises` tells readers: all, with the contents of files that the operator
+    names; the same without these files; or nothing."""
 
     @property
     def dead_letter_topic(self) -> str:

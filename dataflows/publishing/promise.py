@@ -1,8 +1,10 @@
 """State what a pipeline promises, and how its releases were made, for whoever reads them.
 
-A promise holds what is public and nothing else: the guarantees with their text, and the declared
-operator with the contents of the files that it names, from which a reader builds the law of the
-releases again. It holds no secret, no state and nothing that depends on a record.
+A promise holds the guarantees with their text, and the declared operator with the contents of the
+files that it names, from which a reader builds the law of the releases again. It holds no secret,
+no state, no path, and nothing that Fugu reads from a record. But files are published as they are: a
+model that was counted from the private topic says which transitions are there, and how often.
+`sink.promise: without_files` keeps them back.
 """
 
 import zlib
@@ -16,6 +18,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.section import NO_FILES
 from fugu.dataflows.kinds import Operator, OperatorSection
 from fugu.dataflows.kinds.families.section import Noise
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data, guarantee_id
@@ -32,6 +35,8 @@ PROMISE_FORMAT = 1
 """Number what this version writes; it goes up when a field changes its meaning."""
 LARGEST_FILE = 512 * 1024
 """Compressed contents of more bytes do not fit a Kafka message beside the rest."""
+LARGEST_CONTENT = 64 * 1024 * 1024
+"""No more bytes are unpacked, whatever a promise of others says."""
 _OPERATORS: TypeAdapter[OperatorSection] = TypeAdapter(Operator)
 
 
@@ -53,12 +58,13 @@ class PromisedSink(_Part):
 
 
 class PromisedFile(_Part):
-    """Hold a public file that the operator names."""
+    """Hold a file that the operator names."""
 
     bytes: int
     """How long the file is."""
     content: str | None
-    """The file, compressed by zlib and written in base64; null where it is too large."""
+    """The file, compressed by zlib and written in base64; null where it is too large, or where the
+    pipeline keeps it back (`sink.promise`)."""
 
 
 class PromisedLaw(_Part):
@@ -75,7 +81,7 @@ class PromisedLaw(_Part):
 
 
 class Promise(_Part):
-    """Hold everything that a reader of a sanitized topic needs, and nothing private."""
+    """Hold everything that a reader of a sanitized topic needs."""
 
     format: Literal[1] = 1
     """The version of this document."""
@@ -112,7 +118,7 @@ class Promise(_Part):
     rebuildable: bool
     """Whether `operator` and `files` suffice to build the law again."""
     files: dict[str, PromisedFile]
-    """The public files that the operator names, by that name."""
+    """The files that the operator names, by their names without a directory."""
     budget: dict[str, Any] | None
     """The budget of a stream, as the pipeline file declares it."""
     estimator: dict[str, float]
@@ -152,17 +158,18 @@ class Promise(_Part):
                 f"({self.law.kind}): read figures with the standard errors that they carry"
             )
         try:
-            return _OPERATORS.validate_json(orjson.dumps(self.operator))
+            return _OPERATORS.validate_json(orjson.dumps(self.operator), context=NO_FILES)
         except ValidationError as error:
             raise ConfigurationError(
                 f"the promise of {self.pipeline} declares an operator that this version of Fugu "
-                f"does not know ({error.errors()[0]['msg']}); install a later version"
+                f"does not know: {error.errors()[0]['msg']}. If a later version wrote it, install "
+                "that"
             ) from None
 
     def mechanism(self, given: Mapping[str, Path] | None = None) -> Mechanism:
         """Build the law again, and check that it is the one that releases were drawn from.
 
-        `given` are files that were too large for the promise, by the names it has for them.
+        `given` are files that the promise does not hold, by the names it has for them.
         """
         section = self.section()
         with TemporaryDirectory() as folder:
@@ -189,7 +196,8 @@ def promise_of(file: PipelineFile, mechanism: Mechanism, identity: str = "") -> 
     named = _Named(file)
     if operator.published_whole:
         operator.mechanism(named)
-    files = {name: _file(path) for name, path in sorted(named.found.items())}
+    held = pipeline.sink.promise == "whole"
+    files = {name: _file(path, held=held) for name, path in sorted(named.found.items())}
     budget = pipeline.budget
     return Promise(
         pipeline=pipeline.name,
@@ -209,7 +217,7 @@ def promise_of(file: PipelineFile, mechanism: Mechanism, identity: str = "") -> 
         released_as=operator.values(pipeline.source.fields).released_as,
         depends_on_the_past=_depends_on_the_past(mechanism),
         noise=operator.noise,
-        operator=operator.published(),
+        operator=named.without_directories(operator.published()),
         rebuildable=operator.published_whole,
         files=files,
         budget=None if budget is None else budget.model_dump(mode="json"),
@@ -229,25 +237,47 @@ def promise_schema() -> dict[str, Any]:
     }
 
 
-def _file(path: Path) -> PromisedFile:
+def _file(path: Path, *, held: bool) -> PromisedFile:
     content = path.read_bytes()
-    packed = zlib.compress(content, 9)
-    fits = len(packed) <= LARGEST_FILE
-    return PromisedFile(bytes=len(content), content=b64encode(packed).decode() if fits else None)
+    packed = zlib.compress(content, 9) if held and len(content) <= LARGEST_CONTENT else None
+    if packed is None or len(packed) > LARGEST_FILE:
+        return PromisedFile(bytes=len(content), content=None)
+    return PromisedFile(bytes=len(content), content=b64encode(packed).decode())
 
 
 class _Named:
-    """Find files as a pipeline file does, and note which ones are asked for."""
+    """Find files as a pipeline file does, and note which ones are asked for.
+
+    `found` has them by names without directories, which are nobody's business.
+    """
 
     def __init__(self, file: PipelineFile) -> None:
         self.found: dict[str, Path] = {}
         self._file = file
+        self._names: dict[str, str] = {}
 
     def resolve(self, relative: str) -> Path:
         """Return the path of a file that the section names."""
         path = self._file.resolve(relative)
-        self.found[relative] = path
+        if relative not in self._names:
+            name, number = path.name, 1
+            while name in self.found:
+                number += 1
+                name = f"{number}-{path.name}"
+            self._names[relative], self.found[name] = name, path
         return path
+
+    def without_directories(self, declared: Any) -> Any:
+        """Return the section with the names of files instead of their paths."""
+        match declared:
+            case str():
+                return self._names.get(declared, declared)
+            case dict():
+                return {name: self.without_directories(one) for name, one in declared.items()}
+            case list():
+                return [self.without_directories(one) for one in declared]
+            case _:
+                return declared
 
 
 class _Given:
@@ -265,9 +295,24 @@ class _Given:
         held = self._files.get(relative)
         if held is None or held.content is None:
             raise ConfigurationError(
-                f"the promise does not hold the file {relative}, which is too large for it: give "
-                f"it as files={{{relative!r}: PATH}}"
+                f"the promise does not hold the file {relative}: it is too large for it, or the "
+                f"pipeline keeps it back (sink.promise). Give it as files={{{relative!r}: PATH}}"
             )
-        path = self._folder / f"{len(list(self._folder.iterdir()))}-{Path(relative).name}"
-        path.write_bytes(zlib.decompress(b64decode(held.content)))
+        path = self._folder / str(len(list(self._folder.iterdir())))
+        path.write_bytes(_unpacked(relative, held.content))
         return path
+
+
+def _unpacked(name: str, content: str) -> bytes:
+    """Return the contents of a file; others may have written them."""
+    unpacking = zlib.decompressobj()
+    try:
+        unpacked = unpacking.decompress(b64decode(content), LARGEST_CONTENT + 1)
+    except (ValueError, zlib.error):
+        raise ConfigurationError(f"the promise holds a file {name} that is damaged") from None
+    if len(unpacked) > LARGEST_CONTENT:
+        raise ConfigurationError(
+            f"the promise holds a file {name} of more than {LARGEST_CONTENT:,} bytes, which no "
+            f"version of Fugu writes. Give your own as files={{{name!r}: PATH}}"
+        )
+    return unpacked

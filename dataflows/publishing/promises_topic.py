@@ -1,7 +1,8 @@
 """Keep the promises of a sanitized topic beside it, in a small compacted topic.
 
 Whoever reads the sanitized topic finds there how to read it. A promise is written before the first
-record is released under it. It is written once; a start that finds it there writes nothing.
+record is released under it. It is written once; a start that finds it there writes nothing, unless
+it is to hold other files: compaction then removes the one before.
 """
 
 import logging
@@ -35,6 +36,8 @@ def publish_promise(client: Client, file: PipelineFile, mechanism: Mechanism, si
     It holds from the end of the sink on if releases under another one are there, else from the
     beginning. Without a topic for it, a warning says what readers then need.
     """
+    if file.pipeline.sink.promise == "none":
+        return
     name = promises_topic(sink.name)
     try:
         problem = _publish(client, file, mechanism, sink)
@@ -44,7 +47,7 @@ def publish_promise(client: Client, file: PipelineFile, mechanism: Mechanism, si
         log.warning(
             "topic %s %s, so the promise is not published and readers of %s have to be given it "
             "(fugu explain --json). Create it with 1 partition and cleanup.policy=compact, and "
-            "grant Describe, DescribeConfigs, Read and Write on it",
+            "grant Describe, DescribeConfigs, Read and Write on it, or write sink.promise: none",
             name,
             problem,
             sink.name,
@@ -65,9 +68,12 @@ def _publish(client: Client, file: PipelineFile, mechanism: Mechanism, sink: Top
         return f"has cleanup.policy={policy}"
     promise = promise_of(file, mechanism, sink.identity)
     known = [one for one in read_promises(client, topic) if one.sink.identity == sink.identity]
-    if known and known[-1].says_the_same(promise):
-        return None
-    if known:
+    same = bool(known) and known[-1].says_the_same(promise)
+    if same:
+        if known[-1].files == promise.files:
+            return None
+        promise = promise.model_copy(update={"begins": known[-1].begins})
+    elif known:
         bounds = bounds_of(client, sink, list(range(sink.partitions)))
         begins = {str(partition): bound.end for partition, bound in bounds.items()}
         promise = promise.model_copy(update={"begins": begins})

@@ -134,6 +134,34 @@ def test_another_law_begins_where_the_topic_ends(
     assert kafka_promises(client, name, "another topic of this name") == []
 
 
+def test_files_that_are_to_be_kept_back_are_taken_out_of_the_newest_promise(
+    pipeline: Path, bootstrap: str, topics: TopicFactory
+) -> None:
+    client, file = connected(bootstrap), PipelineFile.read(pipeline)
+    name, mechanism = topics("sink", partitions=1), configure(file).mechanism
+    sink = client.topic(name)
+    assert sink is not None
+    topics_of(bootstrap, promises_topic(name))
+
+    def publish(mode: str) -> None:
+        own = file.pipeline.sink.model_copy(update={"promise": mode})
+        changed = file.replacing(file.pipeline.model_copy(update={"sink": own}))
+        publish_promise(client, changed, mechanism, sink)
+
+    for mode, held, records in (
+        ("none", [], 0),
+        ("whole", [True], 1),
+        ("without_files", [False], 2),
+        ("without_files", [False], 2),
+        ("none", [False], 2),
+    ):
+        publish(mode)
+        found = kafka_promises(client, name, sink.identity)
+        assert [one.files["model.json"].content is not None for one in found] == held
+        assert len({one.key for one in found}) == len(held)
+        assert sum(map(len, read_topic(bootstrap, promises_topic(name)).values())) == records
+
+
 def topics_of(bootstrap: str, name: str) -> None:
     """Create a compacted topic with exactly this name."""
     with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:

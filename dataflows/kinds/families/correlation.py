@@ -1,7 +1,6 @@
 """Declare how ticks of one user depend on each other, and when that is flagged."""
 
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import (
@@ -15,7 +14,7 @@ from pydantic import (
 )
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.base.section import Section
+from fugu.dataflows.base.section import Section, named_file
 from fugu.dataflows.files.matrix_file import read_matrix
 from fugu.operators.leakage.correlation import TemporalCorrelation
 from fugu.operators.wevent.flags import Flags, Markov, Released, Schedule, dobrushin
@@ -27,7 +26,7 @@ Share = Annotated[float, Field(gt=0, le=1, strict=False)]
 def _matrix(given: object, about: ValidationInfo) -> object:
     if not isinstance(given, str):
         return given
-    path = (about.context or Path()) / Path(given).expanduser()
+    path = named_file(given, about)
     try:
         return read_matrix(path).tolist()
     except ConfigurationError as error:

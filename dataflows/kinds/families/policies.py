@@ -1,7 +1,6 @@
 """Share what aggregates under a policy document have in common."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -14,7 +13,7 @@ from pydantic import (
 )
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.base.section import Epsilon, Section
+from fugu.dataflows.base.section import Epsilon, Section, named_file
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds.families.aggregates import AggregateOperator
 from fugu.dataflows.kinds.families.section import Files
@@ -48,7 +47,7 @@ def _document(given: object, about: ValidationInfo) -> object:
     if not isinstance(given, str):
         raise ValueError("name the file of a policy document")
     try:
-        return PolicyDocument.read((about.context or Path()) / Path(given).expanduser())
+        return PolicyDocument.read(named_file(given, about))
     except ConfigurationError as error:
         raise ValueError(str(error)) from None
 

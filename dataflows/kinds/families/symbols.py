@@ -1,12 +1,11 @@
 """Share what operators over symbols of a declared alphabet have in common."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
 
-from fugu.dataflows.base.section import Epsilon
+from fugu.dataflows.base.section import Epsilon, named_file
 from fugu.dataflows.files.alphabet_file import read_alphabet
 from fugu.dataflows.kinds.families.section import OperatorSection
 from fugu.dataflows.records.codec import Values
@@ -18,7 +17,7 @@ _MOST_SHOWN = 20
 def _alphabet(given: object, about: ValidationInfo) -> object:
     match given:
         case {"file": str(name), **others} if not others:
-            path = (about.context or Path()) / Path(name).expanduser()
+            path = named_file(name, about)
             try:
                 return _checked(read_alphabet(path), "entry" if path.suffix == ".json" else "line")
             except ValueError as error:

@@ -1,5 +1,7 @@
 """State what a pipeline promises as one document, and build the law of its releases from it."""
 
+import zlib
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,11 @@ import pytest
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.kinds import KINDS
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id, read_guarantee
-from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
 from fugu.dataflows.publishing import promise
-from fugu.dataflows.publishing.promise import Promise, promise_of, promise_schema
+from fugu.dataflows.publishing.promise import Promise, PromisedFile, promise_of, promise_schema
 from tests.dataflows.kinds.example_files import example_of
+from tests.dataflows.kinds.test_aggregate_section import PIPELINE
 
 CANARY = "heartbeat-key-of-nobody"
 
@@ -89,6 +92,89 @@ def test_a_file_that_is_too_large_is_asked_of_the_reader(
     own = tmp_path / "heart-zones.model.json"
     mechanism = written.mechanism({"heart-zones.model.json": own})
     assert mechanism.law_digest() == configure(file).mechanism.law_digest()
+
+
+def promised_model(directory: Path, **sink: Any) -> Promise:
+    """Return the promise of `crr` with its model in another folder, named by its whole path."""
+    (directory / "alice").mkdir()
+    example_of("crr", directory / "alice")
+    model = directory / "alice" / "heart-zones.model.json"
+    return promised("crr", directory, changes={"model": str(model)}, **sink)
+
+
+def test_no_directory_is_in_it(tmp_path: Path) -> None:
+    written = promised_model(tmp_path)
+    assert b"alice" not in written.value()
+    assert written.operator["model"] == "heart-zones.model.json"
+    assert written.files.keys() == {"heart-zones.model.json"}
+    assert written.mechanism().law_digest().hex() == written.law.digest
+
+
+@pytest.mark.parametrize("mode", ["without_files", "none"])
+def test_files_that_are_kept_back_are_asked_of_the_reader(mode: str, tmp_path: Path) -> None:
+    written = promised_model(tmp_path, sink={**PIPELINE["sink"], "promise": mode})
+    [[name, held]] = written.files.items()
+    assert held.content is None
+    with pytest.raises(ConfigurationError, match=rf"does not hold the file {name}: .* files="):
+        written.mechanism()
+    own = written.mechanism({name: tmp_path / "alice" / name})
+    assert own.law_digest().hex() == written.law.digest
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("anonymize", {"taxonomy": "secret.yaml"}),
+        ("grr", {"alphabet": {"file": "secret.yaml"}}),
+        ("quantified", {"correlation": {"transition": "secret.yaml", "at_most": 1.0}}),
+    ],
+)
+def test_a_promise_of_others_opens_no_file_of_the_reader(
+    kind: str, changes: dict[str, Any], tmp_path: Path
+) -> None:
+    """Its error would show lines of it."""
+    secret = tmp_path / "secret.yaml"
+    secret.write_text("password\npassword\n")
+    written = promised(kind, tmp_path)
+    named = orjson.loads(orjson.dumps(changes).replace(b"secret.yaml", bytes(secret)))
+    other = written.model_copy(update={"operator": {**written.operator, **named}})
+    with pytest.raises(ConfigurationError, match="may name no file of this machine") as refused:
+        other.mechanism()
+    assert "password" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (zlib.compress(bytes(2_000)), "of more than 1,000 bytes"),
+        (b"no zlib", "is damaged"),
+    ],
+)
+def test_what_others_packed_is_not_unpacked_without_a_limit(
+    content: bytes, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = promised("crr", tmp_path)
+    monkeypatch.setattr(promise, "LARGEST_CONTENT", 1_000)
+    packed = PromisedFile(bytes=1, content=b64encode(content).decode())
+    other = written.model_copy(update={"files": dict.fromkeys(written.files, packed)})
+    with pytest.raises(ConfigurationError, match=problem):
+        other.mechanism()
+
+
+def test_a_model_of_the_private_topic_is_warned_of_where_it_is_published(tmp_path: Path) -> None:
+    for source, mode, warned in (
+        (PIPELINE["source"]["topic"], "whole", True),
+        (PIPELINE["source"]["topic"], "without_files", False),
+        (PIPELINE["source"]["topic"], "none", False),
+        ("history.jsonl", "whole", False),
+    ):
+        file = example_of("crr", tmp_path, sink={**PIPELINE["sink"], "promise": mode})
+        path = tmp_path / "heart-zones.model.json"
+        learned = {"source": source, "date": "2026-11-25"}
+        content = {**orjson.loads(path.read_bytes()), "format_version": 2, "learned": learned}
+        path.write_bytes(orjson.dumps(content))
+        remarks = remarks_of(file, configure(file).mechanism)
+        assert any("sink.promise: without_files" in remark for remark in remarks) == warned
 
 
 def test_keys_of_a_later_version_are_passed_over_and_another_format_is_not(tmp_path: Path) -> None:

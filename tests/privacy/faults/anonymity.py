@@ -18,6 +18,7 @@ from tests.operators.anonymity import (
     test_anonymization,
     test_repair,
     test_thesis_tables,
+    test_windows,
     thesis,
 )
 from tests.privacy.faults.planted import InTest, Planted, Replacing
@@ -100,6 +101,13 @@ class KeysOfPeople(Anonymization):
         return super().anonymize(table, scope.draws([b"window"], [b"any"]))
 
 
+class KeysOfNumbers(Anonymization):
+    """Bind keys to the numbers of points and people, and not to what they stand for."""
+
+    def anonymize(self, table: Table, draws: Draws | None) -> Anonymized:
+        return super().anonymize(replace(table, meaning=b""), draws)
+
+
 WITHSTANDS = Replacing(
     test_repair, "repaired", InTest(test_repair.test_what_is_left_withstands_every_attack)
 )
@@ -151,5 +159,15 @@ PLANTED = (
         Anonymization,
         KeysOfPeople,
         _windows(test_anonymization.test_no_key_occurs_twice_in_a_window_or_in_two_windows),
+    ),
+    Planted(
+        "key of other data",
+        Anonymization,
+        KeysOfNumbers,
+        Replacing(
+            test_windows,
+            "Anonymization",
+            InTest(test_windows.test_keys_are_bound_to_what_numbers_stand_for),
+        ),
     ),
 )
