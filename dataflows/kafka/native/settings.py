@@ -3,7 +3,7 @@
 import ssl
 from typing import Any
 
-from fugu.dataflows.kafka.client import TRANSACTION_SECONDS
+from fugu.dataflows.kafka import client
 from fugu.dataflows.kafka.connection import Connection, Credentials
 from fugu.dataflows.kafka.tls import Tls
 
@@ -57,8 +57,8 @@ WRITING: Settings = {
 TRANSACTIONS: Settings = {
     # How long the records of a process that died hold back what consumers read, if no successor
     # comes. Longer than an epoch, or Kafka would abort what the pipeline still writes.
-    "transaction.timeout.ms": TRANSACTION_SECONDS * 1000,
-    "message.timeout.ms": TRANSACTION_SECONDS * 1000,
+    "transaction.timeout.ms": client.TRANSACTION_SECONDS * 1000,
+    "message.timeout.ms": client.TRANSACTION_SECONDS * 1000,
 }
 
 

@@ -39,6 +39,7 @@ REMEMBERED_ONLY = {
     "upgraded_at",
     "redriven",
     "strangers",
+    "partitions_begun",
     "source_begin",
     "sink_begin",
     "dead_letters_begin",

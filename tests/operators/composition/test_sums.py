@@ -53,12 +53,13 @@ def test_nothing_has_no_sum() -> None:
 
 @pytest.mark.parametrize("notion", get_args(Notion))
 def test_every_notion_adds_up_or_says_what_to_do_instead(notion: Notion) -> None:
-    spend = Spend.of(replace(LDP, notion=notion))
+    guarantee = replace(LDP, notion=notion)
     if notion in ("ldp", "dp", "w-event-ldp", "w-event-dp"):
+        spend = Spend.of(guarantee)
         assert add([spend, spend]).epsilon == 2 * spend.epsilon
     else:
         with pytest.raises(NotAddable, match=rf"{notion}.*\. [A-Z]"):
-            add([spend, spend])
+            add([Spend.of(guarantee), Spend.of(guarantee)])
 
 
 def test_sip_figures_send_to_the_figure_without_a_model() -> None:
