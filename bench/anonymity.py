@@ -1,4 +1,4 @@
-"""What it costs to anonymise one window of trajectories: stages and attacks, by people and points.
+"""Measure what an anonymised window of trajectories costs: stages and attacks, by its size.
 
 People have a home, where they mostly are, and visit other places; some places are visited far more
 than others. Nothing is read from Kafka.

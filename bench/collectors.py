@@ -46,7 +46,7 @@ class CollectorCost:
 
 
 def measure_collectors(say: Callable[[str], None]) -> list[CollectorCost]:
-    """Of `sample`, and of all collectors."""
+    """Return the cost of `sample`, and of all collectors."""
     say("sample")
     of_sample = [_tick(Sample(groups, WINDOW, EPSILON, 2), _counts(groups)) for groups in GROUPS]
     costs = [_cost("sample", of_sample, None)]

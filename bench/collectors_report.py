@@ -9,7 +9,7 @@ from bench.page import Page
 
 
 def collectors_page(costs: Sequence[CollectorCost], command: str, load_before: float) -> Page:
-    """What is written and shown."""
+    """Return the page of these costs."""
     sample = costs[0].ticks
     header = ["kind", *(f"{groups:,} groups" for groups in GROUPS), "/ sample", "a user's reports"]
     rows = [

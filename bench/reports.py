@@ -1,4 +1,4 @@
-"""What reports under a budget of windows cost per record, beside `crr`, in interleaved rounds.
+"""Measure what reports under a budget of windows cost beside `crr`, in interleaved rounds.
 
 Other work on the machine slows all of a round alike, so what is compared is the ratio to `crr` of
 the same round. Budget distribution is left out: it does not run compiled.

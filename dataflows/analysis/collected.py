@@ -25,7 +25,7 @@ COLLECTED = pa.schema(
         ("promise", pa.binary()),
     ]
 )
-"""What is known of a record before its value is read."""
+"""Hold what is known of a record before its value is read."""
 
 
 def collected_range(

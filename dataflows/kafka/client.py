@@ -35,7 +35,7 @@ class Bounds:
 
 
 TRANSACTION_SECONDS = 180
-"""How long the transaction of a process that died stays open, if no successor aborts it."""
+"""Say how long the transaction of a process that died stays open, if no successor aborts it."""
 EVERYBODY = "User:*"
 """Names whoever reaches the broker, in ACLs."""
 
