@@ -198,5 +198,7 @@ def test_people_move_stream_time_where_no_heartbeat_is_declared(tmp_path: Path) 
 def test_a_matrix_that_is_none_is_refused_with_its_line(
     matrix: list[list[float]], why: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(ConfigurationError, match=rf"pipeline.yaml:\d+: operator.flags: .*{why}"):
+    with pytest.raises(
+        ConfigurationError, match=rf"pipeline.yaml:\d+: operator.flags(\.matrix)?: .*{why}"
+    ):
         running(tmp_path, flags={"matrix": matrix})
