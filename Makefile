@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo bikes city clickstream commute heart-rate household patients quick test test-clients acceptance bench docs lint clean need-python need-kafka
+.PHONY: help demo bikes city clickstream commute heart-rate household patients quick test test-clients acceptance chaos bench docs lint clean need-python need-kafka
 
 # Without cached bytecode each of the hundreds of processes that tests start would compile Python anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -67,6 +67,13 @@ test-clients: need-kafka .venv/dev ## run the tests that use Kafka on kafka-pyth
 acceptance: need-kafka .venv/dev ## check the long tables of the specifications
 	@.venv/bin/pytest -m acceptance
 
+# For example: make chaos ROUNDS=200 SEED=7 STORE=kafka
+ROUNDS := 20
+SEED := 1
+STORE := disk
+chaos: need-kafka .venv/dev ## play rounds of faults on three brokers: ROUNDS=20 SEED=1 STORE=disk
+	@.venv/bin/python -m tests.chaos --rounds $(ROUNDS) --seed $(SEED) --store $(STORE)
+
 bench: need-kafka .venv/bench ## measure throughput beside peers on a real Kafka (half an hour)
 	@.venv/bin/python -m bench
 
@@ -83,7 +90,7 @@ lint: need-python .venv/dev ## check style and types
 	.venv/bin/mypy
 
 clean: ## remove the environment, Kafka and all caches
-	rm -rf .venv .venv-peers .kafka .prometheus build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-peers .kafka .prometheus .buildah .kubernetes build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 need-python:
 	@deploy/prerequisites python >/dev/null

@@ -22,7 +22,7 @@ from fugu.dataflows.pipeline.mechanisms import columns_of, configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.envelope import Publisher
 from fugu.dataflows.publishing.pseudonyms import Pseudonyms
-from fugu.dataflows.run.run import collect_garbage_seldom
+from fugu.dataflows.run.causes import collect_garbage_seldom
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.stages.series import SeriesPerTick

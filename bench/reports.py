@@ -12,7 +12,7 @@ from bench.comparison.contestants import FUGU
 from bench.comparison.data import ALPHABET, stream_of
 from bench.operator_costs import SHAPES, SYMBOLS, measure_operator, operators
 from bench.operator_parts import STEP, USERS, measure_parts
-from fugu.dataflows.run.run import collect_garbage_seldom
+from fugu.dataflows.run.causes import collect_garbage_seldom
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.wevent.flags import Schedule
 from fugu.operators.wevent_local.budget_absorption_ldp import LocalBudgetAbsorption

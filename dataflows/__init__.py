@@ -16,6 +16,7 @@ FLOORS = (
     "publishing",
     "analysis",
     "flows",
+    "copies",
     "monitoring",
     "run",
     "offline",

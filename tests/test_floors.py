@@ -27,6 +27,7 @@ FILES = {
 ALLOWED = {
     "bytewax": (
         "fugu.dataflows.flows",
+        "fugu.dataflows.copies.dataflow",
         "fugu.dataflows.stages",
         "fugu.dataflows.run",
         "fugu.dataflows.kafka.source",

@@ -80,6 +80,10 @@ class ShutOut(DeliveryFailed):
     """Report that Kafka takes no transaction any more: somebody else has the id, or it expired."""
 
 
+class GivenAway(DeliveryFailed):
+    """Report that the consumer group counts this copy out: its partitions may be others' now."""
+
+
 class CannotBeEstimated(FuguError):
     """Report that a question has no honest answer from what was released, or promised."""
 

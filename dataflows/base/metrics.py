@@ -131,6 +131,14 @@ RELEASE_SECONDS = Metric(
     "Time from the poll of a record until the releases of its epoch are acknowledged.",
     ("topic", "le"),
 )
+RESTORES = Metric(
+    "fugu_restores_total", "counter", "Partitions taken over, whose state was read back from Kafka."
+)
+FOREIGN_WRITES = Metric(
+    "fugu_foreign_writes_total",
+    "counter",
+    "Records that something else wrote to the state topic while the pipeline ran.",
+)
 BUILD = Metric(
     "fugu_build_info",
     "gauge",
@@ -198,6 +206,13 @@ class Metrics:
         numbers = self._numbers.get(metric)
         if numbers is not None:
             numbers[tuple(map(str, labels))] = value
+
+    def forget(self, topic: str, partition: int) -> None:
+        """Drop gauges and ages of a partition that another process owns now."""
+        for metric, numbers in self._numbers.items():
+            if metric.kind in ("gauge", "age") and metric.labels[:2] == ("topic", "partition"):
+                for labels in [one for one in list(numbers) if one[:2] == (topic, str(partition))]:
+                    del numbers[labels]
 
     def values(self, metric: Metric) -> dict[tuple[str, ...], float]:
         """Return the present values by labels."""

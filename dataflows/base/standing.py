@@ -66,3 +66,11 @@ class Standing:
     told: Told | None = None
     times_read: dict[int, TimesRead] = field(default_factory=dict)
     ahead_of_kafka: dict[int, int] = field(default_factory=dict)
+
+    def forget(self, topic: str, partition: int) -> None:
+        """Drop what is known of a partition of the source that another process owns now."""
+        self.positions.pop((topic, partition), None)
+        for known in (self.times, self.times_read, self.ahead_of_kafka):
+            known.pop(partition, None)
+        self.holding.discard(partition)
+        self.not_begun.discard(partition)

@@ -18,7 +18,7 @@ from rich.table import Table
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
 from fugu.dataflows.commands.output import print_json
-from fugu.dataflows.flows.state_directories import all_directories
+from fugu.dataflows.flows.state_directories import all_directories, root_directory
 from fugu.dataflows.flows.stopped_state import (
     newest_tables,
     require_complete_logs,
@@ -80,7 +80,7 @@ def verify(pipeline: PipelineArgument) -> None:
 
 def export(pipeline: PipelineArgument, archive: Archive) -> None:
     """Write the state to one archive, to continue on another machine."""
-    root = pipeline.resolve(pipeline.pipeline.state.directory)
+    root = root_directory(pipeline).path
     with stopped(pipeline) as directories:
         for directory in directories:
             require_graceful_stop(directory)
@@ -98,7 +98,7 @@ def export(pipeline: PipelineArgument, archive: Archive) -> None:
 
 def import_(pipeline: PipelineArgument, archive: Archive) -> None:
     """Unpack an archive into the (empty) state directory of the pipeline file."""
-    root = pipeline.resolve(pipeline.pipeline.state.directory)
+    root = root_directory(pipeline).path
     if root.exists() and any(root.iterdir()):
         raise ConfigurationError(f"{root} is not empty; import needs a directory of its own")
     root.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -5,15 +5,17 @@ from dataclasses import dataclass
 
 from fugu.dataflows.base.errors import AddressInUse, FuguError
 from fugu.dataflows.commands.checks import Checks
+from fugu.dataflows.copies.planning import looked_at_copy
 from fugu.dataflows.flows.sections import end_of
-from fugu.dataflows.flows.starting import looked_at
+from fugu.dataflows.flows.starting import Look, looked_at
 from fugu.dataflows.flows.state_directories import directories_of, root_directory
-from fugu.dataflows.kafka.client import publishing_in_words
+from fugu.dataflows.kafka.client import identity_of, publishing_in_words
 from fugu.dataflows.monitoring.server import require_free
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.run.dealing import deal, require_all_shards, shard_numbers
+from fugu.dataflows.run.dealing import dealt, require_all_shards, shard_numbers
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.looking_directory import LookingDirectory
+from fugu.dataflows.state.state_topic import StateTopic
 
 
 @dataclass(frozen=True)
@@ -26,11 +28,10 @@ class AsRun:
 
     def shards(self, file: PipelineFile) -> list[int] | None:
         """Return the shards that would run, None for all of them; refuse what `run` refuses."""
-        count = file.pipeline.state.shards
         if self.processes is not None:
             require_all_shards(named=bool(self.shard), finishing=self.finish)
-            deal(count, self.processes)
-        return shard_numbers([*self.shard], count)
+            dealt(file.pipeline, self.processes)
+        return shard_numbers([*self.shard], file.pipeline)
 
 
 def check_start(file: PipelineFile, as_run: AsRun, checks: Checks) -> None:
@@ -39,10 +40,13 @@ def check_start(file: PipelineFile, as_run: AsRun, checks: Checks) -> None:
     _check_port(file, checks)
     try:
         shards = as_run.shards(file)
-        if as_run.processes is not None:
-            root = root_directory(file)
-            LookingDirectory(root.path).lock()
-        look = looked_at(file, shards, finishing=end_of(file.pipeline) if as_run.finish else None)
+        finishing = end_of(file.pipeline) if as_run.finish else None
+        if file.pipeline.state.in_kafka:
+            look = looked_at_copy(file, finishing)
+        else:
+            if as_run.processes is not None:
+                LookingDirectory(root_directory(file).path).lock()
+            look = looked_at(file, shards, finishing=finishing)
     except FuguError as error:
         if not checks.have_said(str(error)):
             checks.failed("start", str(error))
@@ -50,6 +54,9 @@ def check_start(file: PipelineFile, as_run: AsRun, checks: Checks) -> None:
     for warning in look.warnings:
         if not checks.have_said(warning):
             checks.warned("start", warning)
+    if file.pipeline.state.in_kafka:
+        _say_copy(look, checks)
+        return
     owner = _owned_by_another(file, shards, as_run)
     if owner is not None:
         checks.in_use("start", str(owner.in_use()))
@@ -58,6 +65,16 @@ def check_start(file: PipelineFile, as_run: AsRun, checks: Checks) -> None:
     state = "goes on with its state" if begun else "begins without a state"
     client, name = look.plans[0].client, file.pipeline.name
     checks.passed("start", f"{state}, {client.name}, {publishing_in_words(client, name)}")
+
+
+def _say_copy(look: Look, checks: Checks) -> None:
+    """Say how a copy would start; others may run, and it would share partitions with them."""
+    [plan] = look.plans
+    assert isinstance(plan.home, StateTopic)
+    begun = plan.home.stored() is not None
+    state = "goes on with its state" if begun else "begins a state"
+    topic, group = plan.home.topic.name, identity_of(plan.name)
+    checks.passed("start", f"{state} in topic {topic}, as a copy of group {group}, in transactions")
 
 
 def _check_port(file: PipelineFile, checks: Checks) -> None:

@@ -18,6 +18,7 @@ from fugu.dataflows.kafka.partitioner import Hash, Partitioner, partitions_of
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.topics import bounds_of
+from fugu.dataflows.state.fingerprint import Fingerprint
 
 _LOOKED_AT = 500
 """Count the newest records of each partition whose keys are compared."""
@@ -83,10 +84,13 @@ def sampled_keys(client: Client, source: Topic) -> KeySample:
 
 
 def with_partitioner(
-    file: PipelineFile, client: Client, source: Topic | None
+    file: PipelineFile, client: Client, source: Topic | None, begun: Fingerprint | None
 ) -> tuple[PipelineFile, str | None]:
-    """Return the file with a partitioner in the place of `auto`, and why it is that one."""
-    known = as_begun(file)
+    """Return the file with a partitioner in the place of `auto`, and why it is that one.
+
+    `begun` is what a state that is there belongs to.
+    """
+    known = _begun_with(file, begun)
     if known.pipeline.source.partitioner != "auto":
         return known, None
     if source is None:
@@ -97,9 +101,12 @@ def with_partitioner(
 
 def as_begun(file: PipelineFile) -> PipelineFile:
     """Return the file with the partitioner that its state was begun with, if it says `auto`."""
+    return _begun_with(file, stored_fingerprint(file))
+
+
+def _begun_with(file: PipelineFile, begun: Fingerprint | None) -> PipelineFile:
     if file.pipeline.source.partitioner != "auto":
         return file
-    begun = stored_fingerprint(file)
     found = None if begun is None else partitioner_of_reading(file, begun.reading)
     return file if found is None else replacing_partitioner(file, found)
 

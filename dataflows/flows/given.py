@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from fugu.dataflows.kafka.client import Client
-from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.kafka.client import Client, CopyClient
+from fugu.dataflows.kafka.clients import client_of, copy_client_of
 from fugu.dataflows.pipeline.mechanisms import (
     Configured,
     configure,
@@ -17,12 +17,16 @@ from fugu.operators.keys import Keys
 
 @dataclass(frozen=True)
 class Given:
-    """Hold a pipeline file, what it configures, and the secrets and the Kafka that it names."""
+    """Hold a pipeline file, what it configures, and the secrets and the Kafka that it names.
+
+    A copy, whose state is in Kafka, needs a client that can more: `copies`.
+    """
 
     file: PipelineFile
     keys: Keys
     configured: Configured
     client: Client
+    copies: CopyClient | None = None
 
     @classmethod
     def by(cls, file: PipelineFile) -> "Given":
@@ -30,5 +34,8 @@ class Given:
         keys, configured = read_keys(file), configure(file)
         refuse_what_pays_nothing(configured.mechanism)
         state_megabytes(file.pipeline, configured.mechanism)
-        client = client_of(file.connection(), file.pipeline.source.generation)
-        return cls(file, keys, configured, client)
+        connection, generation = file.connection(), file.pipeline.source.generation
+        if file.pipeline.state.in_kafka:
+            copies = copy_client_of(connection, generation)
+            return cls(file, keys, configured, copies, copies)
+        return cls(file, keys, configured, client_of(connection, generation))

@@ -43,9 +43,13 @@ class PartitionsPlan(Plan, Generic[Made]):
     reads_source: ClassVar[bool] = True
 
     def build(self) -> Shard:
-        """Return the dataflow, whose reading is compiled before the first record waits for it."""
-        self.codec.warm_up()
+        """Return the dataflow, compiled before the first record waits for it."""
+        self.warm_up()
         return super().build()
+
+    def warm_up(self) -> None:
+        """Compile what reads records."""
+        self.codec.warm_up()
 
     def items(self, batches: Stream[Batch]) -> KeyedStream[Made]:
         """Decode batches, and hand them to the stage."""
@@ -57,11 +61,15 @@ class PartitionsPlan(Plan, Generic[Made]):
         with self.without_values("dead_letters", made.partition, made.dead.offsets):
             return self.publisher.dead_letters(made.partition, made.dead)
 
-    def _decode(self, batch: Batch) -> tuple[str, Decoded]:
+    def decoded(self, batch: Batch) -> Decoded:
+        """Return what the stage reads of a batch."""
         with self.without_values("decode", batch.partition, batch.offsets):
             decoded = self.codec.decode(batch)
             self._note_times(decoded)
-            return part_name(batch.partition), decoded
+            return decoded
+
+    def _decode(self, batch: Batch) -> tuple[str, Decoded]:
+        return part_name(batch.partition), self.decoded(batch)
 
     def _note_times(self, decoded: Decoded) -> None:
         """Count times that nobody can have meant, where a field of the record holds them."""

@@ -22,6 +22,7 @@ from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.recovery import Resuming, resuming
 from fugu.dataflows.state.row_log import require_whole
+from fugu.dataflows.state.state_topic import StateTopic
 from fugu.dataflows.state.writes_beside import WritesBeside
 from fugu.operators.temporal.temporal_perturbation import End
 
@@ -72,7 +73,7 @@ class Plan(ABC):
     name: str
     publisher: Publisher
     client: Client
-    directory: StateDirectory
+    home: StateDirectory | StateTopic
     fingerprint: Fingerprint
     max_batch: int
     stop: StopFlag
@@ -93,6 +94,13 @@ class Plan(ABC):
     """Say whether headers of its source are looked at."""
     shares_sink: ClassVar[bool] = False
     """Say whether every partition finds its own records among those of others."""
+
+    @property
+    def directory(self) -> StateDirectory:
+        """Return the directory of a state on disk."""
+        if not isinstance(self.home, StateDirectory):
+            raise TypeError("a state in Kafka has no directory")
+        return self.home
 
     @abstractmethod
     def items(self, batches: Stream[Batch]) -> KeyedStream[Any]:

@@ -44,6 +44,7 @@ from fugu.dataflows.stages.log_entries import COVERED_KEY, POLICIES_KEY, partiti
 from fugu.dataflows.stages.merging import Merging
 from fugu.dataflows.stages.private_reports import PrivateReports
 from fugu.dataflows.state.directory import StateDirectory
+from fugu.dataflows.state.state_topic import StateTopic
 from fugu.operators.anonymity.windows import AnonymizedWindows
 
 log = logging.getLogger(__name__)
@@ -67,18 +68,25 @@ def _streams(preparation: Preparation, shards: list[int] | None) -> list[Plan]:
     pipeline = preparation.pipeline
     topics = find_topics(preparation.client, pipeline, preparation.begun)
     directories = preparation.owned(shards, topics)
-    source, admission = topics.source, preparation.admission(topics.source)
-    stage = stage_of(pipeline, preparation.mechanism, preparation.scope, source.identity, admission)
-    own = preparation.reading(stage)
-    own["ledger"] = preparation.ledger if reports_spending(pipeline) else None
     plans: list[Plan] = [
-        _refusing_strangers(
-            preparation, preparation.plan(StreamsPlan, directory, topics, shard, **own)
-        )
+        streams_plan(preparation, directory, topics, shard)
         for shard, directory in directories.items()
     ]
     preparation.enter(topics)
     return plans
+
+
+def streams_plan(
+    preparation: Preparation, home: StateDirectory | StateTopic, topics: Topics, shard: int | None
+) -> StreamsPlan:
+    """Plan the dataflow of one shard, or of all partitions."""
+    pipeline, source = preparation.pipeline, topics.source
+    admission = preparation.admission(source)
+    stage = stage_of(pipeline, preparation.mechanism, preparation.scope, source.identity, admission)
+    own = preparation.reading(stage)
+    own["ledger"] = preparation.ledger if reports_spending(pipeline) else None
+    plan = preparation.plan(StreamsPlan, home, topics, shard, **own)
+    return _refusing_strangers(preparation, plan)
 
 
 def _refusing_strangers(preparation: Preparation, plan: StreamsPlan) -> StreamsPlan:

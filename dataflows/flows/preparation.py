@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.flows.added_partitions import added_partitions, partitions_begun
+from fugu.dataflows.flows.added_partitions import added_partitions
 from fugu.dataflows.flows.first_start import (
     empty_topic_begin,
     own_begin,
@@ -21,9 +21,8 @@ from fugu.dataflows.flows.sections import (
     is_merged,
     layout_of,
 )
-from fugu.dataflows.flows.state_directories import (
-    shard_directories,
-)
+from fugu.dataflows.flows.state_directories import shard_directories, stored_fingerprint
+from fugu.dataflows.flows.state_in_kafka import find_state
 from fugu.dataflows.kafka.client import Topic
 from fugu.dataflows.kafka.looking_client import LookingClient
 from fugu.dataflows.kafka.source import StopFlag
@@ -48,6 +47,7 @@ from fugu.dataflows.stages.stage import Stage
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint, check_same
 from fugu.dataflows.state.looking_directory import LookingDirectory
+from fugu.dataflows.state.state_topic import StateTopic
 from fugu.operators.randomness import DrawScope
 from fugu.operators.temporal.temporal_perturbation import End
 
@@ -63,6 +63,7 @@ class Preparation:
         self, given: Given, stop: StopFlag, finishing: End | None, *, looking: bool = False
     ) -> None:
         file, keys = given.file, given.keys
+        in_kafka = file.pipeline.state.in_kafka
         self.file, self.stop, self.finishing = file, stop, finishing
         self.directory_class = LookingDirectory if looking else StateDirectory
         self.pipeline, self.pseudonyms = file.pipeline, keys.pseudonyms
@@ -71,8 +72,13 @@ class Preparation:
             log.warning("%s", remark)
         self.client = LookingClient(given.client) if looking else given.client
         source = self.client.topic(self.pipeline.source.topic)
-        self._settle_partitioner(source)
-        self.begun = partitions_begun(self.file)
+        creator = None if looking else given.copies
+        self.state_topic = (
+            find_state(self.client, self.pipeline, source, creator) if in_kafka else None
+        )
+        stored = self.state_topic.stored() if self.state_topic else stored_fingerprint(file)
+        self._settle_partitioner(source, stored)
+        self.begun = None if stored is None else stored.partitions
         if source and (added := added_partitions(self.file, source, self.begun)):
             log.warning("%s", added)
         if source and (unlimited := unlimited_times(self.pipeline, source)):
@@ -81,11 +87,11 @@ class Preparation:
         law = self.mechanism.law_digest()
         self.scope = DrawScope(keys.noise, name, kind, version, law, keys.epoch)
         self.ledger = find_ledger(self.client, self.pipeline)
-        control = find_control(self.client, self.pipeline, self.ledger)
-        self.leases = None if control is None else Leases(self.client, control, name)
+        claims = None if in_kafka else find_control(self.client, self.pipeline, self.ledger)
+        self.leases = None if claims is None else Leases(self.client, claims, name)
 
-    def _settle_partitioner(self, source: Topic | None) -> None:
-        self.file, why = with_partitioner(self.file, self.client, source)
+    def _settle_partitioner(self, source: Topic | None, stored: Fingerprint | None) -> None:
+        self.file, why = with_partitioner(self.file, self.client, source, stored)
         self.pipeline = self.file.pipeline
         if why is not None:
             log.info("source.partitioner is %s", why)
@@ -104,19 +110,19 @@ class Preparation:
     def plan(
         self,
         shape: type[Shape],
-        directory: StateDirectory,
+        home: StateDirectory | StateTopic,
         topics: Topics,
         shard: int | None = None,
         **own: Any,
     ) -> Shape:
         """Return a plan of this shape, with its `own` parts; without a shard it is the only one."""
         current = self.fingerprint(topics, shard, shape.steps)
-        fingerprint = self._continued(directory, current, topics, shape.shares_sink)
+        fingerprint = self._continued(home, current, topics, shape.shares_sink)
         common = {
             "name": self.pipeline.name,
             "publisher": self.publisher(topics.source),
             "client": self.client,
-            "directory": directory,
+            "home": home,
             "fingerprint": fingerprint,
             "max_batch": self.pipeline.source.max_batch,
             "stop": self.stop,
@@ -224,10 +230,14 @@ class Preparation:
         )
 
     def _continued(
-        self, directory: StateDirectory, current: Fingerprint, topics: Topics, shares_sink: bool
+        self,
+        home: StateDirectory | StateTopic,
+        current: Fingerprint,
+        topics: Topics,
+        shares_sink: bool,
     ) -> Fingerprint:
         """Return the stored fingerprint of the same pipeline, or begin a state with a new one."""
-        stored = directory.stored()
+        stored = home.stored()
         if stored is None:
             partitions = current.own_partitions
             source = bounds_of(self.client, topics.source, partitions)
@@ -242,6 +252,6 @@ class Preparation:
                     "ledger_begin": own_begin(self.client, self.ledger, partitions),
                 }
             )
-            directory.create(stored)
+            stored = home.create(stored)
         check_same(stored, current)
         return stored

@@ -1,5 +1,6 @@
 """Name the state directories of a pipeline: one for each shard, and those of an aggregate."""
 
+from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.flows.sections import is_merged
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.state.directory import StateDirectory
@@ -8,6 +9,11 @@ from fugu.dataflows.state.fingerprint import Fingerprint
 
 def root_directory(file: PipelineFile) -> StateDirectory:
     """Return the directory of all others, owned by a supervisor where there is one."""
+    if file.pipeline.state.in_kafka:
+        raise ConfigurationError(
+            f"{file.path}: state.store is kafka, so there is no state directory. This works on "
+            "directories alone: nothing was done"
+        )
     return StateDirectory(file.resolve(file.pipeline.state.directory))
 
 
@@ -20,7 +26,10 @@ def shard_directories(
 
 
 def stored_fingerprint(file: PipelineFile) -> Fingerprint | None:
-    """Return what the state of the first shard that has one belongs to; None before any begins."""
+    """Return what the state of the first shard that has one belongs to; None before any begins, and
+    where the state is in Kafka, whose topic tells it."""
+    if file.pipeline.state.in_kafka:
+        return None
     stored = (directory.stored() for directory in shard_directories(file))
     return next((one for one in stored if one is not None), None)
 

@@ -40,12 +40,20 @@ class StreamsPlan(PartitionsPlan[Sanitized]):
     stage_step: ClassVar[str] = "sanitize"
 
     def build(self) -> Shard:
-        """Return the dataflow, whose step is compiled before the first record waits for it."""
-        most = self.stage.admission.max_keys
+        """Return the dataflow, compiled before the first record waits for it."""
         for partition in self.fingerprint.own_partitions:
-            self.metrics.put(STREAMS_LIMIT, most, self.fingerprint.source_topic, partition)
-        warm_up(self.stage, self.codec, self.publisher)
+            self.show_limit(partition)
         return super().build()
+
+    def warm_up(self) -> None:
+        """Compile what reads and releases records."""
+        super().warm_up()
+        warm_up(self.stage, self.codec, self.publisher)
+
+    def show_limit(self, partition: int) -> None:
+        """Show how many streams a partition may have."""
+        most, topic = self.stage.admission.max_keys, self.fingerprint.source_topic
+        self.metrics.put(STREAMS_LIMIT, most, topic, partition)
 
     def outputs(self) -> list[Output]:
         """Return the sink, dead letters, and what streams have spent."""

@@ -5,11 +5,12 @@ implementation uses its library's public calls only and publishes the same bytes
 Failures are `fugu.dataflows.base.errors`, whose texts hold coordinates and never values.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from fugu.dataflows.base.batches import Batch, Outgoing
+from fugu.dataflows.kafka.group_metadata import GroupMetadata
 
 
 @dataclass(frozen=True)
@@ -162,3 +163,68 @@ class Client(Protocol):
 
     def end_transaction_of(self, owner: str) -> None:
         """Abort what an owner left open when it died; without the right to, Kafka does it later."""
+
+
+Entry = tuple[bytes, bytes | None]
+"""Hold key and value; without a value, everything with the key is taken back."""
+
+
+class Rebalance(Protocol):
+    """Hear what a consumer group gives and takes."""
+
+    def given(self, partitions: Sequence[int], member: str) -> None:
+        """Hear that these partitions are ours from now on, as this member."""
+
+    def taken(self, partitions: Sequence[int]) -> None:
+        """Finish with these partitions: once this returns, they may be those of another member."""
+
+    def lost(self) -> None:
+        """Hear that all partitions may be those of others already."""
+
+
+class GroupMember(Protocol):
+    """Belong to a consumer group that deals out the partitions of one topic."""
+
+    def poll(self, seconds: float = 0.0) -> None:
+        """Serve what the group tells; whoever does not poll for long is taken for dead."""
+
+    def metadata(self) -> GroupMetadata:
+        """Return the membership as it is now."""
+
+    def committed(
+        self, partitions: Sequence[int], seconds: float, meanwhile: Callable[[], None]
+    ) -> dict[int, int | None]:
+        """Return the committed positions, None where there is none.
+
+        Waits until no transaction is open that could change them; calls `meanwhile` in between.
+        """
+
+    def close(self) -> None:
+        """Leave the group; what it takes then is told, too."""
+
+
+class CopyWriter(Writer, Protocol):
+    """Write cuts in transactions: records, and the positions in the source that they belong to."""
+
+    def put(self, topic: str, partition: int, records: Sequence[Entry]) -> None:
+        """Write records of a compacted topic, stamped with the time of writing."""
+
+    def acknowledge(self) -> None:
+        """Return once every record is acknowledged; nothing is committed."""
+
+    def send_offsets(self, offsets: Mapping[str, Mapping[int, int]], group: GroupMetadata) -> None:
+        """Add positions by topic and partition, which Kafka takes from a present member only."""
+
+    def commit(self) -> None:
+        """Commit; where no answer comes for long, `DeliveryFailed`, and Kafka decides."""
+
+
+class CopyClient(Client, Protocol):
+    """Talk to Kafka as a copy of a pipeline does whose state is in Kafka."""
+
+    def member(self, group: str, topic: str, rebalance: Rebalance) -> GroupMember:
+        """Join a group for a topic, cooperatively."""
+
+    def copy_writer(self, identity: str, milliseconds: int) -> CopyWriter:
+        """Return a writer; whoever had this transactional id before is shut out, and what that
+        left open is aborted."""

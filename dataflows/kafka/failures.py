@@ -60,14 +60,15 @@ def not_acknowledged(reason: str) -> DeliveryFailed:
 class Silence:
     """Measure how long Kafka acknowledges nothing: warn at first, raise an error in the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, longest: float = _GIVE_UP_SECONDS) -> None:
+        self._longest = longest
         self._begun = self._warned = time.monotonic()
 
     def goes_on(self) -> None:
         """Warn now and then; raise `DeliveryFailed` when it has lasted too long."""
         now = time.monotonic()
         lasted = now - self._begun
-        if lasted > _GIVE_UP_SECONDS:
+        if lasted > self._longest:
             raise DeliveryFailed(
                 f"Kafka has acknowledged nothing for {lasted:.0f} s; the pipeline stops before its "
                 "state advances. Start it again once the broker runs."

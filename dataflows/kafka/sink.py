@@ -68,6 +68,14 @@ def require_sink_offset(topic: str, partition: int, start: int, bounds: Bounds) 
         )
 
 
+def count_out(metrics: Metrics, topic: str, partition: int, outgoing: Outgoing) -> None:
+    """Count records that were handed over, and show their times."""
+    metrics.add(RECORDS_OUT, len(outgoing.values), topic, partition)
+    if outgoing.values:
+        median = float(np.median(np.asarray(outgoing.timestamps, dtype=np.int64)))
+        metrics.put(EVENT_TIME, median / 1000, topic, partition)
+
+
 @dataclass(eq=False)
 class KafkaSink(FixedPartitionedSink[Outgoing, int]):
     """Write some partitions of one output topic.
@@ -213,12 +221,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
             elif self.published:
                 outgoing = self._not_published(outgoing)
             self.writer.write(self.sink.topic, replace(outgoing, partition=self.partition))
-            self.sink.metrics.add(
-                RECORDS_OUT, len(outgoing.values), self.sink.topic, self.partition
-            )
-            if outgoing.values:
-                median = float(np.median(np.asarray(outgoing.timestamps, dtype=np.int64)))
-                self.sink.metrics.put(EVENT_TIME, median / 1000, self.sink.topic, self.partition)
+            count_out(self.sink.metrics, self.sink.topic, self.partition, outgoing)
 
     def snapshot(self) -> int:
         """Wait for all acknowledgements and writes; resume before the first release not yet

@@ -49,7 +49,7 @@ class Monitor:
         snapshots = Snapshots(self._metrics, pipeline.state.every.total_seconds())
         self._health = health = Health(snapshots, self._watchman)
         self._watches: Sequence[TopicsWatch | SourceWatch] = ()
-        self._refused = RefusedStarts(file.resolve(pipeline.state.directory))
+        self._refused = RefusedStarts.of(file)
         endpoint = None if supervised else pipeline.metrics
         self._server = serve(
             endpoint,

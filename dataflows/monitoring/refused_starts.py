@@ -10,19 +10,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 _FILE = "refused-starts"
 
 
 @dataclass(frozen=True)
 class RefusedStarts:
-    """Keep the count in one state directory."""
+    """Keep the count in one state directory; where there is none, nobody counts."""
 
-    directory: Path
+    directory: Path | None
+
+    @classmethod
+    def of(cls, file: PipelineFile) -> "RefusedStarts":
+        """Return the count of a pipeline."""
+        state = file.pipeline.state
+        return cls(None if state.in_kafka else file.resolve(state.directory))
 
     def count(self, error: BaseException | None) -> None:
         """Count a refusal; where it cannot be written down, the text of the refusal is enough."""
-        if not isinstance(error, StartRefused):
+        if not isinstance(error, StartRefused) or self.directory is None:
             return
         with suppress(OSError):
             path = self.directory / _FILE
@@ -32,6 +39,8 @@ class RefusedStarts:
 
     def total(self) -> int:
         """Return the count so far."""
+        if self.directory is None:
+            return 0
         try:
             return (self.directory / _FILE).stat().st_size
         except OSError:

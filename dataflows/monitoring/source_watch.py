@@ -77,13 +77,20 @@ class SourceWatch:
         """
         now = self.answered_at = time.monotonic()
         for partition, end in ends.items():
-            position = self._metrics.standing.positions[self.topic, partition]
+            position = self._metrics.standing.positions.get((self.topic, partition))
+            if position is None:  # another process owns it by now
+                self._forget(partition)
+                continue
             lag, moved = max(0, end - position), position != self._seen.get(partition)
             self._metrics.put(LAG, lag, self.topic, partition)
             _note(self.waiting_since, partition, now, waits=lag > 0, moved=moved)
             behind = lag == 0 and end < (all_ends or ends)[partition]
             _note(self.open_since, partition, now, waits=behind, moved=moved)
             self._seen[partition] = position
+
+    def _forget(self, partition: int) -> None:
+        for known in (self.waiting_since, self.open_since, self._seen):
+            known.pop(partition, None)
 
     def _run(self) -> None:
         readers: dict[bool, Reader] = {}
@@ -105,6 +112,8 @@ class SourceWatch:
 
     def _look(self, readers: Mapping[bool, Reader]) -> None:
         partitions = self._partitions()
+        for partition in self._seen.keys() - set(partitions):
+            self._forget(partition)
         if not partitions:
             return
         ends, all_ends = (

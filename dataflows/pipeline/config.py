@@ -58,9 +58,11 @@ class Pipeline(Section):
         topics = [self.source.topic, self.sink.topic, self.sink.dead_letter_topic]
         policies = self.source.policies
         topics += [self.partials_topic, *([policies.topic] if policies else [])]
+        topics += [self.state_topic] if self.state.in_kafka else []
         if len(set(topics)) != len(topics):
             raise ValueError(
-                "source, policies, sink, dead-letter and partials topics must be different ones"
+                "source, policies, sink, dead-letter, partials and state topics must be different "
+                "ones"
             )
         if self.kafka.transactions is True and self.state.every > LONGEST_TRANSACTION:
             raise ValueError(
@@ -68,7 +70,31 @@ class Pipeline(Section):
                 "committed cannot be read; write state.every: 60s or less"
             )
         self._check_beside_the_operator()
+        if self.state.in_kafka:
+            self._check_state_in_kafka()
         return self
+
+    def _check_state_in_kafka(self) -> None:
+        """Refuse what a state in Kafka cannot carry, or does not carry yet."""
+        operator, kafka = self.operator, self.kafka
+        if operator.stage.merges:
+            raise ValueError(
+                f"state.store: {operator.kind} merges all partitions, which a state in Kafka does "
+                "not carry yet; write store: disk and a directory"
+            )
+        if kafka.broker == "embedded":
+            raise ValueError(
+                "state.store: kafka needs transactions and fencing, which the embedded broker has "
+                "not; write store: disk and a directory"
+            )
+        if kafka.client == "kafka-python":
+            raise ValueError(
+                "state.store: kafka needs client: librdkafka; write it, or store: disk"
+            )
+        if self.source.partitions == "follow":
+            raise ValueError(
+                "source.partitions: a state in Kafka cannot be moved to added partitions; delete it"
+            )
 
     def _check_beside_the_operator(self) -> None:
         operator, source, dedupe = self.operator, self.source, self.source.dedupe
@@ -121,6 +147,11 @@ class Pipeline(Section):
                 "source.partitions: to follow is to know where keys belong; write the partitioner "
                 "of the producers (murmur2 or crc32), or delete it"
             )
+
+    @property
+    def state_topic(self) -> str:
+        """Return the topic of a state in Kafka."""
+        return self.state.topic or f"{self.name}.state"
 
     @property
     def partials_topic(self) -> str:

@@ -13,6 +13,8 @@ from fugu.operators.leakage.combined import Topology
 
 MOST_ENTERED = 100
 """A matrix of so many values fits into one record of the ledger."""
+_LONGEST_CUT = timedelta(seconds=10)
+"""The longest time between two cuts of a state in Kafka."""
 TopicName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 
 
@@ -66,10 +68,17 @@ class Sink(Section):
 
 
 class StateSection(Section):
-    """Say where progress, beliefs and ledgers live, and how often they are written."""
+    """Say where progress, beliefs and ledgers live, and how often they are written.
 
-    directory: str
-    """The directory of the state; relative to the pipeline file."""
+    In Kafka, any number of processes share the partitions of the source.
+    """
+
+    store: Literal["disk", "kafka"] = "disk"
+    """Say where the state is: in a `directory` on `disk`, or in a compacted topic of `kafka`."""
+    directory: str = ""
+    """The directory of the state; relative to the pipeline file. For store disk alone."""
+    topic: TopicName | None = None
+    """The compacted topic of the state, by default NAME.state. For store kafka alone."""
     control: TopicName | None = None
     """The compacted topic of claims of the state; without it the ledger, or NAME.control."""
     every: Annotated[timedelta, BeforeValidator(between("50ms", "60m")), AS_JSON] = timedelta(
@@ -81,7 +90,38 @@ class StateSection(Section):
     max_megabytes: int = Field(default=4_096, ge=1)
     """The most memory that the state may take."""
     shards: int = Field(default=1, ge=1, le=1_000)
-    """Into how many parts the state is divided."""
+    """Into how many parts the state is divided. For store disk alone."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.in_kafka:
+            self._check_kafka()
+        elif not self.directory:
+            raise ValueError("write directory: PATH, where the state is kept, or store: kafka")
+        elif self.topic is not None:
+            raise ValueError("topic: is for store: kafka; delete it, or write store: kafka")
+        return self
+
+    @property
+    def in_kafka(self) -> bool:
+        """Return whether the state is in a topic, and the process keeps no file."""
+        return self.store == "kafka"
+
+    def _check_kafka(self) -> None:
+        if self.directory:
+            raise ValueError("directory: with store: kafka nothing is kept on disk; delete it")
+        if self.shards != 1:
+            raise ValueError(
+                "shards: with store: kafka the consumer group deals partitions out; delete it, and "
+                "start as many copies of fugu run as you like"
+            )
+        if self.control is not None:
+            raise ValueError("control: with store: kafka the state topic holds claims; delete it")
+        if self.every > _LONGEST_CUT:
+            raise ValueError(
+                f"every: with store: kafka at most {_LONGEST_CUT.total_seconds():g}s, because "
+                "readers wait for the transaction of all that time"
+            )
 
 
 class Budget(Section):

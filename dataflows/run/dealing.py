@@ -1,6 +1,17 @@
 """Choose the shards of a process, and deal them out to N processes: shard i to process i mod N."""
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.pipeline.config import Pipeline
+
+
+def dealt(pipeline: Pipeline, processes: int) -> list[list[int]]:
+    """Return the shards of every process; copies of a pipeline whose state is in Kafka have
+    none."""
+    if not pipeline.state.in_kafka:
+        return deal(pipeline.state.shards, processes)
+    if processes < 1:
+        raise ConfigurationError(f"--processes {processes}: write 1 or more")
+    return [[] for _ in range(processes)]
 
 
 def deal(shards: int, processes: int) -> list[list[int]]:
@@ -25,8 +36,14 @@ def require_all_shards(*, named: bool, finishing: bool) -> None:
         )
 
 
-def shard_numbers(names: list[str], shards: int) -> list[int] | None:
+def shard_numbers(names: list[str], pipeline: Pipeline) -> list[int] | None:
     """Return `0/4` and `2/4` as [0, 2]; None where no shard is named."""
+    shards = pipeline.state.shards
+    if names and pipeline.state.in_kafka:
+        raise ConfigurationError(
+            "--shard: with state.store: kafka the consumer group deals partitions out; leave it "
+            "out, and start as many copies as you like"
+        )
     numbers = set()
     for name in names:
         number, _, count = name.partition("/")

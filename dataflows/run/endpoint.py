@@ -18,7 +18,7 @@ class Endpoint:
         self._children = children
         self._pipeline = pipeline.name
         self._show_streams = pipeline.sink.key != "none"
-        self._refused = RefusedStarts(file.resolve(pipeline.state.directory))
+        self._refused = RefusedStarts.of(file)
         self._started_at = time.time()
         self._server = serve(
             pipeline.metrics,

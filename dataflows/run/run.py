@@ -5,7 +5,6 @@ recovery store of its own. A process runs all shards, or those it is told to; ev
 single-worker dataflow on a thread of its own.
 """
 
-import gc
 import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -25,7 +24,7 @@ from bytewax.recovery import (
 )
 from bytewax.run import cli_main
 
-from fugu.dataflows.base.errors import ConfigurationError, FuguError, ShutOut, unexpected
+from fugu.dataflows.base.errors import ConfigurationError, ShutOut
 from fugu.dataflows.base.native_stderr import native_stderr_hidden
 from fugu.dataflows.flows.plan import Plan, Shard, require_held_now
 from fugu.dataflows.flows.sections import end_of, is_merged
@@ -34,6 +33,8 @@ from fugu.dataflows.kafka.client import publishing_in_words
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.monitor import Monitor
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.run.causes import cause, collect_garbage_seldom
+from fugu.dataflows.run.copying import copied_flow
 from fugu.dataflows.run.following import Following
 from fugu.dataflows.run.link import Link
 from fugu.dataflows.run.stopping import Starting, start_again
@@ -152,8 +153,13 @@ def flow(path: str) -> Dataflow:
 
     python -m bytewax.run "fugu.dataflows.run.run:flow('pipeline.yaml')" \\
         -r STATE/shard-0000/recovery -s 1 -b 0
+
+    With a state in Kafka, every worker of every process is a copy of its own, and nothing is kept
+    on disk: leave the options of recovery out.
     """
     file = PipelineFile.read(Path(path))
+    if file.pipeline.state.in_kafka:
+        return copied_flow(file)
     if file.pipeline.state.shards > 1 or is_merged(file.pipeline):
         raise ConfigurationError("bytewax.run runs one dataflow only; use fugu run")
     [plan] = prepared(file, None, StopFlag())
@@ -186,7 +192,7 @@ def _built(plan: Plan) -> Shard:
     try:
         return plan.build()
     except Exception as error:
-        raise _cause(error) from None
+        raise cause(error) from None
 
 
 def _run_shard(file: PipelineFile, plan: Plan, shard: Shard) -> None:
@@ -201,25 +207,15 @@ def _run_shard(file: PipelineFile, plan: Plan, shard: Shard) -> None:
         if stopped_at is not None:
             plan.directory.note_stop(stopped_at)
     except BytewaxRuntimeError as error:
-        raise _cause(error) from None
+        raise cause(error) from None
     except (NoPartitionsError, MissingPartitionsError, InconsistentPartitionsError):
         raise damaged_store(plan.directory.recovery) from None
     except RuntimeError:
         raise unusable_store(plan.directory.recovery) from None
     except Exception as error:
-        raise _cause(error) from None
+        raise cause(error) from None
     finally:
         plan.stop.request()
-
-
-def collect_garbage_seldom() -> None:
-    """Let Python collect garbage seldom.
-
-    A batch is thousands of lists and tuples that are soon gone and hold no cycles: by default
-    Python looks through them, and all that stays, more often than anything else is done.
-    """
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
 
 
 def _join(threads: Iterable[Thread]) -> None:
@@ -227,13 +223,3 @@ def _join(threads: Iterable[Thread]) -> None:
     for thread in threads:
         while thread.is_alive():
             thread.join(_JOIN_SECONDS)
-
-
-def _cause(error: BaseException) -> FuguError:
-    """Return the error with a text of its own inside what bytewax raised."""
-    innermost, cause = error, error.__cause__ or error.__context__
-    while cause is not None and not isinstance(innermost, FuguError):
-        innermost, cause = cause, cause.__cause__ or cause.__context__
-    if isinstance(innermost, FuguError):
-        return innermost
-    return FuguError(f"{unexpected(innermost)} The state is that of the last snapshot.")

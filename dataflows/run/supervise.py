@@ -11,7 +11,7 @@ from fugu.dataflows.flows.sections import is_merged
 from fugu.dataflows.monitoring.refused_starts import RefusedStarts
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.child import Child
-from fugu.dataflows.run.dealing import deal, numbered
+from fugu.dataflows.run.dealing import dealt, numbered
 from fugu.dataflows.run.endpoint import Endpoint
 from fugu.dataflows.run.following import Following
 from fugu.dataflows.run.ownership import own
@@ -27,19 +27,20 @@ def supervise(file: PipelineFile, processes: int, log_format: LogFormat | None) 
     Processes have sessions of their own, so Ctrl-C reaches only this one.
     """
     pipeline = file.pipeline
-    dealt = deal(pipeline.state.shards, processes)
+    shares = dealt(pipeline, processes)
     stop = stop_on_signals()
-    children = [_child(file, number, shards, log_format) for number, shards in enumerate(dealt)]
+    children = [_child(file, number, shards, log_format) for number, shards in enumerate(shares)]
     following = Following(file, pipeline.source.partitions == "follow")
     with closing(Endpoint(file, children)) as endpoint, closing(following):
         following.at_start()
         try:
-            own(file, lambda: stop.requested)
+            if not pipeline.state.in_kafka:
+                own(file, lambda: stop.requested)
         except StartRefused as error:
-            RefusedStarts(file.resolve(pipeline.state.directory)).count(error)
+            RefusedStarts.of(file).count(error)
             raise
         merging = is_merged(pipeline)
-        announcement = _Announcement(pipeline.name, children, merging)
+        announcement = _Announcement(pipeline.name, children, merging, pipeline.state.in_kafka)
         following.watch(endpoint.numbers, lambda: None)
         code = keep_running(children, lambda: stop.requested or following.decided, announcement)
     if following.decided and code == 0:
@@ -58,19 +59,30 @@ def _child(
     if log_format is not None:
         command += ["--log-format", log_format]
     command += ["--supervised-as", str(number)]
-    return Child(f"process {number} ({numbered('shard', shards)})", command)
+    what = numbered("shard", shards) if shards else "copy"
+    return Child(f"process {number} ({what})", command)
 
 
 class _Announcement:
-    """Say once, when all processes run, which of them runs which partitions."""
+    """Say once, when all processes run, which of them runs which partitions.
 
-    def __init__(self, pipeline: str, children: Sequence[Child], merging: bool) -> None:
+    Copies of a pipeline whose state is in Kafka say so themselves, whenever it changes.
+    """
+
+    def __init__(
+        self, pipeline: str, children: Sequence[Child], merging: bool, in_kafka: bool
+    ) -> None:
+        self._in_kafka = in_kafka
         self._pipeline, self._children, self._merging = pipeline, children, merging
         self._made = False
 
     def __call__(self) -> None:
         reports = [child.report for child in self._children]
-        if self._made or not all(report and report.partitions for report in reports):
+        if (
+            self._in_kafka
+            or self._made
+            or not all(report and report.partitions for report in reports)
+        ):
             return
         self._made = True
         runs = [

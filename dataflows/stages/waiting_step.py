@@ -1,14 +1,13 @@
 """Run a stage that waits for what is asked of users, and hold records back until it is known."""
 
 import time
-from collections import Counter, deque
+from collections import deque
 from dataclasses import dataclass, field
 
 from bytewax.operators import StatefulBatchLogic
 
 from fugu.dataflows.base.batches import Decoded
 from fugu.dataflows.base.errors import without_values
-from fugu.dataflows.base.metrics import DEAD_LETTERS
 from fugu.dataflows.stages.bounding import Bounded
 from fugu.dataflows.stages.log_entries import Asking
 from fugu.dataflows.stages.partial_sums import PartialSums
@@ -83,10 +82,7 @@ class WaitingStep(Sanitize[Bounded[PartialSums]]):
                 made, left, tick = self.stage.advance(decoded, table)
             if left is not None:
                 self._held.appendleft(left)
-            for reason, count in Counter(made.dead.reasons).items():
-                self.metrics.add(DEAD_LETTERS, count, self.topic, partition, reason)
-                self._say_what_waits(partition, reason, count)
-            self._stand(partition, table.clock, made.dead.reasons)
+            self._measured.made(made, table)
             if made.partials or made.dead.offsets:
                 out.append(made)
         self.gate.note(partition, table.clock.get(READ, 0), tick)

@@ -132,7 +132,7 @@ class StateDirectory:
             )
         return stored
 
-    def create(self, fingerprint: Fingerprint) -> None:
+    def create(self, fingerprint: Fingerprint) -> Fingerprint:
         """Begin a state: an unfinished fingerprint, an empty recovery store, then, atomically, the
         fingerprint. A creation that was cut short left nothing of value and begins again.
 
@@ -146,6 +146,7 @@ class StateDirectory:
         create_store(self.recovery)
         self._write(self.path / _STOPPED, fingerprint.source_begin)
         self._unfinished.rename(self.path / _FILE)
+        return fingerprint
 
     def replace(self, fingerprint: Fingerprint) -> None:
         """Exchange the fingerprint atomically."""

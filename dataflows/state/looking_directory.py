@@ -18,6 +18,6 @@ class LookingDirectory(StateDirectory):
         except OSError as error:
             raise self.unusable(error) from None
 
-    def create(self, fingerprint: Fingerprint) -> None:
+    def create(self, fingerprint: Fingerprint) -> Fingerprint:
         """Begin no state."""
-        return
+        return fingerprint

@@ -15,6 +15,7 @@ class TopicFactory:
     """
 
     bootstrap: str
+    replicas: int = 1
 
     def __call__(
         self, name: str = "topic", *, partitions: int = 1, configs: Mapping[str, str] | None = None
@@ -22,7 +23,7 @@ class TopicFactory:
         topic = f"fugu-test-{name}-{uuid.uuid4().hex[:12]}"
         layout = {
             "num_partitions": partitions,
-            "replication_factor": 1,
+            "replication_factor": self.replicas,
             "configs": {"retention.ms": "-1", **(configs or {})},
         }
         with KafkaAdminClient(bootstrap_servers=self.bootstrap) as admin:

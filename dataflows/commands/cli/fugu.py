@@ -135,20 +135,28 @@ def run(
     others run on; metrics and health are those of all. Another N may be chosen at any start, but
     state.shards is fixed when a pipeline is created: choose it as large as N may ever become.
 
+    With state.store: kafka this is one copy of a consumer group: start as many as there are
+    partitions, anywhere. `--processes N` starts N copies here; there is no `--shard`.
+
     Exit code 78 says that a restart would not help (configuration, secret, state), 1 that it may.
     """
     logs.configure(log_format or "plain", supervised_as)
     with _restarts_told_apart():
         file = PipelineFile.read(pipeline)
         logs.configure(log_format or file.pipeline.logs, supervised_as)
+        chosen = shard_numbers(shard or [], file.pipeline)
         if processes is not None:
             require_all_shards(named=bool(shard), finishing=finish)
             from fugu.dataflows.run.supervise import supervise
 
             raise typer.Exit(supervise(file, processes, log_format))
+        if file.pipeline.state.in_kafka:
+            from fugu.dataflows.run.copying import run_copy
+
+            run_copy(file, finish=finish, supervised_as=supervised_as)
+            return
         from fugu.dataflows.run.run import run as run_pipeline
 
-        chosen = shard_numbers(shard or [], file.pipeline.state.shards)
         run_pipeline(file, chosen, finish=finish, supervised=supervised_as is not None)
 
 

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.install import install
-from fugu.dataflows.kafka.client import Client
+from fugu.dataflows.kafka.client import Client, CopyClient
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
 from fugu.dataflows.kafka.native.availability import refusal
@@ -31,6 +31,15 @@ def client_of(connection: Connection, generation: int = 0) -> Client:
         raise _unusable("kafka.transactions: true", reason, "delete kafka.transactions")
     _say_once(reason)
     return KafkaPythonClient(connection, generation)
+
+
+def copy_client_of(connection: Connection, generation: int = 0) -> CopyClient:
+    """Return the client of a copy whose state is in Kafka."""
+    if (reason := refusal()) is not None:
+        raise _unusable("state.store: kafka", reason, "write state.store: disk and a directory")
+    from fugu.dataflows.kafka.native.client import NativeClient
+
+    return NativeClient(connection, generation)
 
 
 def _unusable(asked: str, reason: str, instead: str) -> ConfigurationError:

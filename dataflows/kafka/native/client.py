@@ -6,13 +6,16 @@ from contextlib import suppress
 from confluent_kafka import __version__ as library_version
 
 from fugu.dataflows.base.errors import DeliveryFailed
-from fugu.dataflows.kafka.client import Client, Rights, Topic, identity_of
+from fugu.dataflows.kafka.client import CopyClient, Rebalance, Rights, Topic, identity_of
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
+from fugu.dataflows.kafka.native.copy_writer import NativeCopyWriter
+from fugu.dataflows.kafka.native.group_member import NativeGroupMember
 from fugu.dataflows.kafka.native.library import version
 from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
 from fugu.dataflows.kafka.native.reader import NativeReader
 from fugu.dataflows.kafka.native.settings import (
+    MEMBER,
     READING,
     UNCOMMITTED,
     WRITING,
@@ -26,7 +29,7 @@ from fugu.dataflows.kafka.native.transactions import (
 from fugu.dataflows.kafka.native.writer import NativeWriter
 
 
-class NativeClient(Client):
+class NativeClient(CopyClient):
     """Talk to Kafka through the librdkafka that confluent-kafka carries.
 
     kafka-python looks at topics, and says why Kafka does not let us in.
@@ -85,6 +88,13 @@ class NativeClient(Client):
         troubles, aside = self._troubles, self._administrator.writer
         with suppress(DeliveryFailed):
             NativeTransactionalWriter(self._writing, troubles, identity_of(owner), aside).close()
+
+    def member(self, group: str, topic: str, rebalance: Rebalance) -> NativeGroupMember:
+        settings = {**self._settings, **MEMBER, "group.id": group}
+        return NativeGroupMember(settings, self._troubles, topic, rebalance)
+
+    def copy_writer(self, identity: str, milliseconds: int) -> NativeCopyWriter:
+        return NativeCopyWriter(self._writing, self._troubles, identity, milliseconds)
 
     @property
     def _writing(self) -> Settings:

@@ -28,11 +28,7 @@ class Consumer:
 
     def assign(self, topic: str, offsets: Mapping[int, int]) -> int:
         """Read these partitions from these offsets."""
-        calls = library()
-        partitions = calls.rd_kafka_topic_partition_list_new(len(offsets))
-        for partition, offset in offsets.items():
-            place = calls.rd_kafka_topic_partition_list_add(partitions, topic.encode(), partition)
-            TopicPartition.from_address(place).offset = offset
+        calls, partitions = library(), partition_list({topic: offsets})
         error = calls.rd_kafka_assign(self._handle, partitions)
         calls.rd_kafka_topic_partition_list_destroy(partitions)
         return int(error)
@@ -45,6 +41,18 @@ class Consumer:
             self._handle, topic.encode(), partition, *answers, int(seconds * 1000)
         )
         return int(error) if error else Bounds(start.value, end.value)
+
+
+def partition_list(offsets: Mapping[str, Mapping[int, int]]) -> int:
+    """Return a new list of librdkafka's, which the caller destroys, of offsets by topic and
+    partition."""
+    calls = library()
+    partitions = calls.rd_kafka_topic_partition_list_new(sum(map(len, offsets.values())))
+    for topic, own in offsets.items():
+        for partition, offset in own.items():
+            place = calls.rd_kafka_topic_partition_list_add(partitions, topic.encode(), partition)
+            TopicPartition.from_address(place).offset = offset
+    return int(partitions)
 
 
 def _end(handle: int, queues: tuple[int, ...], process: int) -> None:

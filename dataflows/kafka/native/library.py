@@ -79,6 +79,9 @@ _FUNCTIONS: dict[str, tuple[Type, tuple[Type, ...]]] = {
     "rd_kafka_purge": (c_int32, (c_void_p, c_int)),
     "rd_kafka_init_transactions": (c_void_p, (c_void_p, c_int)),
     "rd_kafka_begin_transaction": (c_void_p, (c_void_p,)),
+    "rd_kafka_consumer_group_metadata_read": (c_void_p, (c_void_p, c_void_p, c_size_t)),
+    "rd_kafka_consumer_group_metadata_destroy": (None, (c_void_p,)),
+    "rd_kafka_send_offsets_to_transaction": (c_void_p, (c_void_p, c_void_p, c_void_p, c_int)),
     "rd_kafka_commit_transaction": (c_void_p, (c_void_p, c_int)),
     "rd_kafka_abort_transaction": (c_void_p, (c_void_p, c_int)),
     # a cluster in this process, for the self-test and for tests

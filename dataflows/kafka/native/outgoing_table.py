@@ -33,7 +33,8 @@ _MOST_NAMES = 64
 class OutgoingTable(NamedTuple):
     """Hold where records lie, and what keeps them there.
 
-    `names` has a row for each header: place and length of its name. A key that is none is at 0.
+    `names` has a row for each header: place and length of its name. A key or value that is none
+    is at 0.
     """
 
     words: Integers
@@ -47,7 +48,7 @@ def tables_of(outgoing: Outgoing) -> Iterator[OutgoingTable]:
     others = outgoing.keys, outgoing.timestamps, outgoing.headers
     if any(len(column) != count for column in others):
         raise ValueError("the columns of what goes out differ in length")
-    values, keys = ByteColumn.of(outgoing.values), OptionalByteColumn.of(outgoing.keys)
+    values, keys = map(OptionalByteColumn.of, (outgoing.values, outgoing.keys))
     timestamps = column_of(outgoing.timestamps)
     begin = 0
     for end, names, contents in _with_same_names(outgoing.headers):

@@ -34,6 +34,20 @@ READING: Settings = {
     "fetch.wait.max.ms": 20,
 }
 
+MEMBER: Settings = {
+    # A copy keeps what it has when another one comes or goes.
+    "partition.assignment.strategy": "cooperative-sticky",
+    "session.timeout.ms": 10_000,
+    "heartbeat.interval.ms": 2_000,
+    # A restore takes place between two polls.
+    "max.poll.interval.ms": 900_000,
+    # Positions are committed with what was made of the records, and asked for once stable.
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "auto.offset.reset": "error",
+    "isolation.level": "read_committed",
+}
+
 UNCOMMITTED: Settings = {"isolation.level": "read_uncommitted"}
 
 WRITING: Settings = {

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from confluent_kafka import KafkaError
 
 from fugu.dataflows.base.batches import Outgoing
-from fugu.dataflows.base.errors import DeliveryFailed, ShutOut
+from fugu.dataflows.base.errors import DeliveryFailed, GivenAway, ShutOut
 from fugu.dataflows.kafka.client import Writer, identity_of
 from fugu.dataflows.kafka.failures import Silence, not_acknowledged
 from fugu.dataflows.kafka.native.handle import producer_of
@@ -23,6 +23,12 @@ _SHUT_OUT = {
     KafkaError.PRODUCER_FENCED,
     KafkaError.INVALID_PRODUCER_EPOCH,
     KafkaError.INVALID_PRODUCER_ID_MAPPING,
+}
+_GIVEN_AWAY = {
+    KafkaError.UNKNOWN_MEMBER_ID,
+    KafkaError.ILLEGAL_GENERATION,
+    KafkaError.FENCED_INSTANCE_ID,
+    KafkaError.STALE_MEMBER_EPOCH,
 }
 _DROPPED = {KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT}
 
@@ -62,7 +68,8 @@ def problem_of(error: int | None) -> _Problem | None:
         return None
     calls = library()
     problem = _Problem(
-        calls.rd_kafka_error_code(error), bool(calls.rd_kafka_error_is_retriable(error))
+        calls.rd_kafka_error_code(error),
+        bool(calls.rd_kafka_error_is_retriable(error)),
     )
     calls.rd_kafka_error_destroy(error)
     return problem
@@ -83,8 +90,9 @@ class NativeTransactionalWriter(NativeWriter):
         troubles: LoginTroubles,
         identity: str,
         aside: Callable[[], Writer],
+        lasting: Settings = TRANSACTIONS,
     ) -> None:
-        settings = {**settings, **TRANSACTIONS, "transactional.id": identity}
+        settings = {**settings, **lasting, "transactional.id": identity}
         super().__init__(settings, troubles, aside)
         self._identity = identity
         self._open = False
@@ -138,6 +146,11 @@ class NativeTransactionalWriter(NativeWriter):
                 f"another process has taken over transactional id {self._identity} "
                 f"({name_of(error)}): the same pipeline runs elsewhere. Nothing that was not yet "
                 "committed counts; let one of the two run."
+            )
+        if error in _GIVEN_AWAY:
+            return GivenAway(
+                f"the consumer group has given partitions to another copy ({name_of(error)}). "
+                "Nothing that was not yet committed counts."
             )
         if error == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
             return DeliveryFailed(

@@ -1,0 +1,329 @@
+"""Be one copy of a pipeline: read what the group gives, and commit rows, releases and positions.
+
+A cut is taken between two polls, when nothing is on its way through the dataflow. What a cut writes
+is one transaction: releases, dead letters, ledger entries, the changed rows of every partition that
+moved, and the positions in the source. Whoever has lost a partition cannot commit it, because Kafka
+takes positions from a present member of the group only.
+"""
+
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fugu.dataflows.base.batches import Decoded, Outgoing
+from fugu.dataflows.base.errors import GivenAway, StartRefused
+from fugu.dataflows.base.metrics import (
+    FOREIGN_WRITES,
+    RECORDS_IN,
+    RESTORES,
+    SNAPSHOT_AGE,
+    Metrics,
+)
+from fugu.dataflows.copies.owned import Owned, Taken
+from fugu.dataflows.copies.takeover import Takeover, transactional_id
+from fugu.dataflows.flows.streams import StreamsPlan
+from fugu.dataflows.kafka.client import CopyClient, Rebalance, identity_of
+from fugu.dataflows.kafka.release_times import ReleaseTimes
+from fugu.dataflows.kafka.sink import count_out
+from fugu.dataflows.stages.measured_stage import MeasuredStage
+from fugu.dataflows.state.changelog import Place
+from fugu.dataflows.state.state_topic import FINGERPRINT, StateTopic
+
+Written = Sequence[Outgoing]
+"""What a batch has become: records for each output of the plan, in its order."""
+
+_SHORTEST_TRANSACTION_SECONDS = 10.0
+_EVERY_IN_TRANSACTION = 10
+_MARKER = 1
+"""A commit leaves a mark in every partition that it wrote to."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopySettings:
+    """Say what the copy is called, and how often it cuts, in seconds."""
+
+    instance: str
+    every: float
+
+    @property
+    def milliseconds(self) -> int:
+        """Return how long a transaction may last."""
+        seconds = max(_SHORTEST_TRANSACTION_SECONDS, _EVERY_IN_TRANSACTION * self.every)
+        return int(seconds * 1000)
+
+
+@dataclass(eq=False)
+class Copy(Rebalance):
+    """Own some partitions, and know what is on its way; one thread calls everything here."""
+
+    plan: StreamsPlan
+    client: CopyClient
+    state: StateTopic
+    settings: CopySettings
+    owned: dict[int, Owned] = field(default_factory=dict, init=False)
+    in_flight: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        plan, fingerprint = self.plan, self.plan.fingerprint
+        self._topic, metrics = fingerprint.source_topic, plan.metrics
+        self._outputs = plan.outputs()
+        self._stage = MeasuredStage(plan.stage, self._topic, metrics)
+        self._times = ReleaseTimes(self._topic, metrics)
+        self._given: list[int] = []
+        self._member_id = ""
+        self._lost = self._left = False
+        self._cut_at = time.monotonic()
+        identity = transactional_id(plan.name, self.settings.instance)
+        milliseconds = self.settings.milliseconds
+        self._writer = self.client.copy_writer(identity, milliseconds)
+        self._reader = self.client.reader(self._topic, headers=plan.reads_headers)
+        self._takeover = Takeover(
+            plan, self.client, self.state, self.settings.instance, milliseconds
+        )
+        self._member = self.client.member(identity_of(plan.name), self._topic, self)
+
+    @property
+    def metrics(self) -> Metrics:
+        """Return where this process counts."""
+        return self.plan.metrics
+
+    # between two polls
+
+    def next_batch(self) -> list[Taken]:
+        """Return what has arrived; nothing while something is on its way. Ends after a stop."""
+        if self.in_flight:
+            return []
+        self._member.poll()
+        if self._lost:
+            raise GivenAway("the consumer group has given all partitions to other copies")
+        if self._given:
+            self.cut()
+            self._take_over()
+        if self.plan.stop.requested:
+            self.cut()
+            self.leave()
+            raise StopIteration
+        if time.monotonic() - self._cut_at >= self.settings.every:
+            self.cut()
+        return self._polled() if self.owned else []
+
+    def _polled(self) -> list[Taken]:
+        batches, moment = self._reader.poll(self.plan.max_batch), time.monotonic()
+        for batch in batches:
+            self.metrics.add(RECORDS_IN, len(batch.offsets), self._topic, batch.partition)
+            self._times.read(batch.partition, moment, len(batch.offsets))
+        self.in_flight += len(batches)
+        return [Taken(self.owned[batch.partition], batch) for batch in batches]
+
+    def _take_over(self) -> None:
+        known = [one for one in self._given if one < self.plan.fingerprint.partitions]
+        self._given.clear()
+        for owned in self._takeover.owned(known, self._member):
+            partition = owned.partition
+            self.owned[partition] = owned
+            self.metrics.add(RESTORES, 1, self._topic, partition)
+            self._stage.resumed(partition, owned.table)
+            self.plan.show_limit(partition)
+            if self.plan.finishing is not None:
+                self._finish(owned)
+            elif owned.finished:
+                raise StartRefused(
+                    f"partition {partition}: its streams are finished, and what they held back is "
+                    "published. Run the pipeline with --finish only."
+                )
+        self._assign()
+
+    def _finish(self, owned: Owned) -> None:
+        """Let out what the streams of a partition hold back, once."""
+        assert self.plan.finishing is not None
+        if not owned.finished:
+            made = self._stage.finish(owned.partition, owned.table, self.plan.finishing)
+            self._write(owned, self.published(made))
+            owned.finished = True
+
+    def _assign(self) -> None:
+        """Read what is owned, from where each table stands."""
+        self._reader.assign({one: owned.position for one, owned in self.owned.items()})
+        for partition, owned in self.owned.items():
+            self.metrics.standing.positions[self._topic, partition] = owned.position
+            self.metrics.put(SNAPSHOT_AGE, time.monotonic(), self._topic, partition)
+
+    # steps of the dataflow, which change what an item refers to
+
+    def decoded(self, taken: Taken) -> Decoded:
+        """Return what the stage reads of a batch."""
+        return self.plan.decoded(taken.batch)
+
+    def sanitized(self, taken: Taken, decoded: Decoded) -> Any:
+        """Return what the stage makes of a batch, by the table of its partition."""
+        return self._stage.sanitize(decoded, taken.owned.table)
+
+    def published(self, made: Any) -> Written:
+        """Return the records for every output."""
+        return [output.records(made) for output in self._outputs]
+
+    def write(self, taken: Taken, written: Written) -> None:
+        """Hand over what a batch has become, which ends its way."""
+        owned = taken.owned
+        self._write(owned, written)
+        owned.position = int(taken.batch.offsets[-1]) + 1
+        owned.touched = True
+        self.in_flight -= 1
+
+    def _write(self, owned: Owned, written: Written) -> None:
+        for account, records in zip(owned.accounts, written, strict=True):
+            account.note(records)
+            self._writer.write(account.topic, replace(records, partition=account.partition))
+            count_out(self.metrics, account.topic, account.partition, records)
+
+    # the cut
+
+    def cut(self) -> None:
+        """Commit everything since the last cut, if there is anything."""
+        self._cut_at = time.monotonic()
+        touched = [owned for owned in self.owned.values() if owned.touched]
+        if touched:
+            self._commit(touched)
+        for partition in self.owned:
+            self.metrics.put(SNAPSHOT_AGE, self._cut_at, self._topic, partition)
+
+    def _commit(self, touched: list[Owned]) -> None:
+        epoch, topic = self._member.metadata().generation, self.state.topic.name
+        written: dict[int, int] = {}
+        for owned in touched:
+            self._pass_marks(owned)
+            progress = owned.progress(self.settings.instance, epoch)
+            records = owned.chain.append(owned.table, progress)
+            written[owned.partition] = len(records)
+            self._writer.put(topic, owned.partition, records)
+        self._writer.acknowledge()
+        for owned in touched:
+            self._require_alone(owned, written[owned.partition])
+        group = self._member.metadata()  # now: one from before may be of an older generation
+        if self._lost or not group.is_of(self._member_id):
+            raise GivenAway("the consumer group has given the partitions to other copies")
+        positions = {owned.partition: owned.position for owned in touched}
+        self._writer.send_offsets({self._topic: positions}, group)
+        self._writer.commit()
+        for owned in touched:
+            self._committed(owned)
+
+    def _pass_marks(self, owned: Owned) -> None:
+        """Move on behind marks of transactions, which are no records."""
+        behind = self._reader.position(owned.partition)
+        if behind is not None:
+            owned.position = max(owned.position, behind)
+        self.metrics.standing.positions[self._topic, owned.partition] = owned.position
+
+    def _require_alone(self, owned: Owned, count: int) -> None:
+        """Find out whether somebody else has written to this partition of the state."""
+        topic, partition = self.state.topic.name, owned.partition
+        end = self._writer.acknowledged_end(topic, partition)
+        assert end is not None
+        first = end - count
+        if first > owned.end:
+            found = self._others_between(partition, owned.end, first)
+            if found:
+                self.metrics.add(FOREIGN_WRITES, found, topic, partition)
+                log.warning(
+                    "topic %s, partition %d: %d records are not of this copy, and do not count; "
+                    "nobody else may write to the state",
+                    topic,
+                    partition,
+                    found,
+                    extra={"topic": topic, "partition": partition},
+                )
+        owned.end = end + _MARKER
+
+    def _others_between(self, partition: int, start: int, end: int) -> int:
+        """Count records that others wrote; `StartRefused` if one of them is a committed block."""
+        topic = self.state.topic.name
+        with closing(self.client.reader(topic)) as reader:
+            bounds = reader.bounds([partition])[partition]
+            for batch in reader.read_range(partition, start, min(end, bounds.end)):
+                if any(key == FINGERPRINT or Place.of(key) for key in batch.keys):
+                    raise StartRefused(
+                        f"two_owners: topic {topic}, partition {partition}: something else has "
+                        f"committed state from offset {start} on. Two owners spend one budget "
+                        "twice. Find and stop the other, which does not keep to the consumer group."
+                    )
+        with closing(self.client.reader(topic, committed=False)) as reader:
+            return sum(len(b.offsets) for b in reader.read_range(partition, start, end))
+
+    def _committed(self, owned: Owned) -> None:
+        owned.touched = False
+        self._times.end_epoch(owned.partition)
+        self._times.acknowledged(owned.partition)
+        self._stage.written(owned.partition, owned.table)
+        for account in owned.accounts:
+            end = self._writer.acknowledged_end(account.topic, account.partition)
+            if account.close(end, owned.position):
+                log.warning(
+                    "topic %s, partition %d: releases that a copy had written when it died did not "
+                    "come back; they were aborted and do not count",
+                    account.topic,
+                    account.partition,
+                    extra={"topic": account.topic, "partition": account.partition},
+                )
+
+    # what the group says
+
+    def given(self, partitions: Sequence[int], member: str) -> None:
+        self._given += partitions
+        self._member_id = member
+
+    def taken(self, partitions: Sequence[int]) -> None:
+        """Commit, and forget; the next owner is told once this returns."""
+        self._given = [one for one in self._given if one not in partitions]
+        if not set(partitions) & self.owned.keys():
+            return
+        self.cut()
+        for partition in partitions:
+            self._forget(partition)
+        self._assign()
+
+    def lost(self) -> None:
+        """Forget everything: tables are ahead of what is committed, and others own them."""
+        self._lost = True
+        self.give_up()
+
+    def leave(self) -> None:
+        """Leave the group, after the last cut."""
+        self._forget_all()
+        self._left = True
+        self._member.close()
+        self._close()
+
+    def give_up(self) -> None:
+        """Abort, and forget all tables, which are ahead of the last cut."""
+        self._forget_all()
+        self._writer.abandon()
+
+    def close(self) -> None:
+        """Give up, and leave the group; nothing is committed here."""
+        if not self._left:
+            self._left = True
+            self.give_up()
+            with suppress(RuntimeError):
+                self._member.close()
+            self._close()
+
+    def _close(self) -> None:
+        self._writer.close()
+        self._reader.close()
+
+    def _forget_all(self) -> None:
+        self._given.clear()
+        for partition in list(self.owned):
+            self._forget(partition)
+        self.in_flight = 0
+
+    def _forget(self, partition: int) -> None:
+        if self.owned.pop(partition, None) is not None:
+            self.metrics.standing.forget(self._topic, partition)
+            self.metrics.forget(self._topic, partition)

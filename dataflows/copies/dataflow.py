@@ -1,0 +1,111 @@
+"""Carry a copy with bytewax: one dataflow, whose parts follow the group and are never rebuilt.
+
+    source ──▶ decode ──▶ sanitize ──▶ publish ──▶ writer
+
+Every worker is a copy of its own. Steps are stateless for bytewax, and neither drop, split nor
+reorder items: an item refers to the partition that it changes, which its copy owns. bytewax's
+epochs and its recovery store are not used; a copy cuts between two polls.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import bytewax.operators as op
+from bytewax.dataflow import Dataflow
+from bytewax.inputs import DynamicSource, StatelessSourcePartition
+from bytewax.outputs import DynamicSink, StatelessSinkPartition
+
+from fugu.dataflows.base.batches import Decoded
+from fugu.dataflows.copies.copy import Copy, Written
+from fugu.dataflows.copies.owned import Taken
+from fugu.dataflows.flows.plan import flow_name
+
+EPOCH = timedelta(days=1)
+"""Longer than anybody waits: an epoch would only make workers wait for each other."""
+_SHORTEST_PAUSE, _LONGEST_PAUSE = timedelta(milliseconds=2), timedelta(milliseconds=20)
+
+Item = tuple[Copy, Taken]
+MakeCopy = Callable[[int, int], Copy]
+"""Makes the copy of a worker, by its number and how many there are."""
+
+
+def dataflow_of(name: str, make: MakeCopy) -> Dataflow:
+    """Return the dataflow of a copy, or of several, one for each worker."""
+    flow = Dataflow(flow_name(name))
+    items = op.input("source", flow, CopySource(make))
+    decoded = op.map("decode", items, _decode)
+    sanitized = op.map("sanitize", decoded, _sanitize)
+    op.output("writer", op.map("publish", sanitized, _publish), CopySink())
+    return flow
+
+
+def _decode(item: Item) -> tuple[Item, Decoded]:
+    copy, taken = item
+    return item, copy.decoded(taken)
+
+
+def _sanitize(decoded: tuple[Item, Decoded]) -> tuple[Item, Any]:
+    (copy, taken), records = decoded
+    return (copy, taken), copy.sanitized(taken, records)
+
+
+def _publish(sanitized: tuple[Item, Any]) -> tuple[Item, Written]:
+    (copy, taken), made = sanitized
+    return (copy, taken), copy.published(made)
+
+
+class CopySource(DynamicSource[Item]):
+    """Make a copy for every worker."""
+
+    def __init__(self, make: MakeCopy) -> None:
+        self._make = make
+
+    def build(self, step_id: str, worker_index: int, worker_count: int) -> "CopySourcePart":
+        """Join the group with a copy."""
+        return CopySourcePart(self._make(worker_index, worker_count))
+
+
+class CopySourcePart(StatelessSourcePartition[Item]):
+    """Read what a copy owns."""
+
+    def __init__(self, copy: Copy) -> None:
+        self._copy = copy
+        self._arrived = datetime.now(UTC)
+        self._found = False
+
+    def next_batch(self) -> list[Item]:
+        """Return the next items, with nothing on its way."""
+        items = [(self._copy, taken) for taken in self._copy.next_batch()]
+        self._found = bool(items)
+        if items:
+            self._arrived = datetime.now(UTC)
+        return items
+
+    def next_awake(self) -> datetime | None:
+        """Ask again at once while something comes, soon if nothing has come for long."""
+        if self._found:
+            return None
+        now = datetime.now(UTC)
+        return now + min(max(_SHORTEST_PAUSE, (now - self._arrived) / 10), _LONGEST_PAUSE)
+
+    def close(self) -> None:
+        """Commit nothing: bytewax calls this after errors, too."""
+        self._copy.close()
+
+
+class CopySink(DynamicSink[tuple[Item, Written]]):
+    """Hand items to the copy that they came from."""
+
+    def build(self, step_id: str, worker_index: int, worker_count: int) -> "CopySinkPart":
+        """Return what writes for one worker."""
+        return CopySinkPart()
+
+
+class CopySinkPart(StatelessSinkPartition[tuple[Item, Written]]):
+    """Write for one worker."""
+
+    def write_batch(self, items: list[tuple[Item, Written]]) -> None:
+        """Write in order."""
+        for (copy, taken), written in items:
+            copy.write(taken, written)

@@ -1,0 +1,21 @@
+"""Name a copy: a restart under the same name ends what its predecessor left open at once."""
+
+import os
+import re
+import secrets
+import socket
+
+from fugu.dataflows.base.errors import ConfigurationError
+
+VARIABLE = "FUGU_INSTANCE"
+"""The environment variable that names a copy, such as the name of a pod of a StatefulSet."""
+_FORM = re.compile(r"[a-zA-Z0-9._-]{1,100}")
+
+
+def instance(number: int | None = None) -> str:
+    """Return the name of this copy; several on one machine have numbers."""
+    given = os.environ.get(VARIABLE)
+    if given is not None and not _FORM.fullmatch(given):
+        raise ConfigurationError(f"{VARIABLE}: write up to 100 letters, digits, dots, _ and -")
+    name = given or f"{socket.gethostname()}-{secrets.token_hex(4)}"
+    return name if number is None else f"{name}-{number}"

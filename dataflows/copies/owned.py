@@ -1,0 +1,46 @@
+"""Hold one partition that the consumer group has given to this copy."""
+
+from dataclasses import dataclass
+
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.copies.accounts import Account
+from fugu.dataflows.state.changelog import Chain, Progress
+from fugu.dataflows.state.row_table import RowTable
+
+
+@dataclass(eq=False)
+class Owned:
+    """Hold table, chain and accounts of a partition, all as of one moment.
+
+    `position` is the next source offset that is not in the table. `end` is where the next record in
+    the partition of the state is expected. A partition that was just taken over is `touched`, so
+    that the next block names its owner.
+    """
+
+    partition: int
+    table: RowTable
+    chain: Chain
+    accounts: list[Account]
+    position: int
+    end: int
+    touched: bool = True
+    finished: bool = False
+
+    def progress(self, instance: str, epoch: int) -> Progress:
+        """Return what the next block says besides its rows."""
+        return Progress(
+            position=self.position,
+            ends={one.topic: {str(one.partition): one.begin} for one in self.accounts},
+            published={one.topic: one.published for one in self.accounts},
+            instance=instance,
+            epoch=epoch,
+            finished=self.finished,
+        )
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Hold a batch, and the partition whose table it changes."""
+
+    owned: Owned
+    batch: Batch

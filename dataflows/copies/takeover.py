@@ -1,0 +1,229 @@
+"""Take a partition over: wait for what a predecessor left undecided, and read its chain back.
+
+The order is what makes it safe. First the committed position is asked for, which waits for pending
+ones: from then on nothing of a predecessor can be committed any more, except what is decided
+already, and that lies below the end of the state. Then that end is asked for, open transactions
+included, and the state is read up to there, however long a transaction holds the rest back.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from fugu.dataflows.base.errors import NEW_PIPELINE, DeliveryFailed, KafkaUnavailable, StartRefused
+from fugu.dataflows.copies.accounts import Account
+from fugu.dataflows.copies.owned import Owned
+from fugu.dataflows.flows.partitions import PartitionsPlan
+from fugu.dataflows.flows.plan import offsets_of
+from fugu.dataflows.kafka.client import Bounds, CopyClient, GroupMember, Reader, identity_of
+from fugu.dataflows.state.chain_reader import ChainReader, last_header
+from fugu.dataflows.state.changelog import Header
+from fugu.dataflows.state.fingerprint import check_same
+from fugu.dataflows.state.row_table import RowTable
+from fugu.dataflows.state.state_topic import StateTopic
+
+_POLLED = 10_000
+_PAUSE_SECONDS = 0.01
+_PATIENCE_SECONDS = 1.0
+_LONGEST_SECONDS = 60.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Takeover:
+    """Take partitions over for a copy, called `instance` in the group, with its `client`."""
+
+    plan: PartitionsPlan[Any]
+    client: CopyClient
+    state: StateTopic
+    instance: str
+    milliseconds: int
+    _shut_out: set[str] = field(default_factory=set, init=False)
+
+    def owned(self, partitions: Sequence[int], member: GroupMember) -> list[Owned]:
+        """Return partitions as their last owners left them; `StartRefused` if they cannot be."""
+        look = _Patience(lambda: self._shut_out_last(partitions))
+        seconds = _LONGEST_SECONDS + self.milliseconds / 1000
+        committed = member.committed(partitions, seconds, look)
+        return [self._owned(partition, committed[partition]) for partition in partitions]
+
+    def _owned(self, partition: int, committed: int | None) -> Owned:
+        began = time.monotonic()
+        chain, end = self._chain(partition)
+        position = self._position(partition, chain.header, committed)
+        accounts = self._accounts(partition, chain.header)
+        self._require_readable(partition, position, accounts)
+        owned = Owned(partition, chain.table, chain.chain, accounts, position, end)
+        owned.finished = chain.header is not None and chain.header.finished
+        log.info(
+            "partition %d: taken over at offset %d, %d streams, %.1f s",
+            partition,
+            position,
+            len(owned.table),
+            time.monotonic() - began,
+            extra={"partition": partition},
+        )
+        return owned
+
+    def _chain(self, partition: int) -> tuple[ChainReader, int]:
+        """Read the chain to the end that the partition has now, open transactions included."""
+        topic, stage = self.state.topic.name, self.plan.stage
+        found = ChainReader(topic, partition, lambda: RowTable(stage.start, stage.ends))
+        with closing(self.client.reader(topic, committed=False)) as reader:
+            bounds = reader.bounds([partition])[partition]
+        look = _Patience(lambda: self._shut_out_owner(found.header))
+        with closing(self.client.reader(topic)) as reader:
+            _read_to(reader, partition, bounds, found, look)
+        self._require_own(found)
+        found.require_whole()
+        if found.others:
+            log.warning(
+                "topic %s, partition %d: %d records are not Fugu's; nobody else may write to it",
+                topic,
+                partition,
+                found.others,
+                extra={"topic": topic, "partition": partition},
+            )
+        return found, bounds.end
+
+    def _require_own(self, found: ChainReader) -> None:
+        topic = self.state.topic.name
+        if found.fingerprint is None:
+            raise StartRefused(
+                f"topic {topic}, partition {found.chain.partition}: the record that says what the "
+                "state belongs to was removed. Restore the topic: starting without it would reset "
+                "budgets."
+            )
+        check_same(self.state.read(found.fingerprint), self.plan.fingerprint)
+
+    def _position(self, partition: int, header: Header | None, committed: int | None) -> int:
+        topic = self.plan.fingerprint.source_topic
+        if header is None and committed is None:
+            return offsets_of(self.plan.fingerprint.source_begin)[partition]
+        if header is None:
+            raise StartRefused(
+                f"topic {self.state.topic.name}, partition {partition}: there is no state, but the "
+                f"consumer group {identity_of(self.plan.name)} has read {topic} up to offset "
+                f"{committed}. Restore the topic: starting without it would reset budgets."
+            )
+        if committed is not None and committed != header.position:
+            raise StartRefused(
+                f"position_mismatch: consumer group {identity_of(self.plan.name)} stands at offset "
+                f"{committed} of topic {topic}, partition {partition}, but the state at offset "
+                f"{header.position}: somebody has reset the group. Set it back to "
+                f"{header.position} (kafka-consumer-groups.sh --reset-offsets --to-offset)."
+            )
+        return header.position
+
+    def _accounts(self, partition: int, header: Header | None) -> list[Account]:
+        accounts = []
+        for output in self.plan.outputs():
+            begin, published = offsets_of(output.begin)[partition], 0
+            if header is not None:
+                [begin] = header.ends[output.topic].values()
+                published = header.published[output.topic]
+            account = Account(output, partition, begin, published)
+            committed, written = self._settled(account, header)
+            account.look(self.client, committed, written)
+            account.close(written, -1)
+            accounts.append(account)
+        return accounts
+
+    def _settled(self, account: Account, header: Header | None) -> tuple[Bounds, int]:
+        """Return where an output stands, once no transaction there is open, and where all ends."""
+        topic, partition = account.topic, account.partition
+        with closing(self.client.reader(topic, committed=False)) as reader:
+            written = reader.bounds([partition])[partition].end
+        look = _Patience(lambda: self._shut_out_owner(header))
+        with closing(self.client.reader(topic)) as reader:
+            while True:
+                committed = reader.bounds([partition])[partition]
+                if committed.end >= written or account.output.shared is not None:
+                    return committed, min(written, committed.end)
+                look()
+                look.require_hope(topic, partition, committed.end)
+                time.sleep(_PAUSE_SECONDS)
+
+    def _require_readable(self, partition: int, position: int, accounts: list[Account]) -> None:
+        topic = self.plan.fingerprint.source_topic
+        with closing(self.client.reader(topic)) as reader:
+            bounds = reader.bounds([partition])[partition]
+        if not bounds.start <= position <= bounds.end:
+            raise StartRefused(
+                f"topic {topic}, partition {partition}: the next record to read has offset "
+                f"{position}, but the topic now holds offsets {bounds.start} to {bounds.end}. "
+                "Retention removed records that this state goes on with, or the topic was "
+                f"truncated. Restore them. Otherwise {NEW_PIPELINE}."
+            )
+        for account in accounts:
+            account.tail_until = bounds.end
+
+    def _shut_out_last(self, partitions: Sequence[int]) -> None:
+        with closing(self.client.reader(self.state.topic.name)) as reader:
+            for partition in partitions:
+                self._shut_out_owner(last_header(reader, partition))
+
+    def _shut_out_owner(self, header: Header | None) -> None:
+        """Abort what the last owner of a partition left open; a copy that lives begins again."""
+        owner = None if header is None else header.instance
+        if owner is None or owner == self.instance or owner in self._shut_out:
+            return
+        self._shut_out.add(owner)
+        log.info("copy %s left a transaction open; it is aborted", owner)
+        identity = transactional_id(self.plan.name, owner)
+        with suppress(DeliveryFailed):
+            self.client.copy_writer(identity, self.milliseconds).close()
+
+
+@dataclass
+class _Patience:
+    """Do something once when nothing has moved for a while, and give up after a long one."""
+
+    do: Callable[[], None]
+    _moved: float = field(default_factory=time.monotonic, init=False)
+    _done: bool = field(default=False, init=False)
+
+    def __call__(self) -> None:
+        if not self._done and time.monotonic() - self._moved > _PATIENCE_SECONDS:
+            self._done = True
+            self.do()
+
+    def moved(self) -> None:
+        """Hear that something has moved."""
+        self._moved = time.monotonic()
+
+    def require_hope(self, topic: str, partition: int, offset: int) -> None:
+        """Raise `KafkaUnavailable` after a minute."""
+        if time.monotonic() - self._moved > _LONGEST_SECONDS:
+            raise KafkaUnavailable(
+                f"topic {topic}, partition {partition}: nothing behind offset {offset} can be read "
+                f"for {_LONGEST_SECONDS:.0f} s, because a transaction is open there. "
+                "kafka-transactions.sh find-hanging names its producer"
+            )
+
+
+def _read_to(
+    reader: Reader, partition: int, bounds: Bounds, found: ChainReader, look: _Patience
+) -> None:
+    """Read a partition of the state up to its end, open transactions included."""
+    reader.assign({partition: bounds.start})
+    while (at := reader.position(partition) or 0) < bounds.end:
+        batches = reader.poll(_POLLED)
+        for batch in batches:
+            look.moved()
+            for offset, key, value in zip(batch.offsets, batch.keys, batch.values, strict=True):
+                if offset < bounds.end:
+                    found.take(key, value)
+        if not batches:
+            look()
+            look.require_hope(found.topic, partition, at)
+            time.sleep(_PAUSE_SECONDS)
+
+
+def transactional_id(pipeline: str, instance: str) -> str:
+    """Return the transactional id of a copy."""
+    return f"{identity_of(pipeline)}.{instance}"

@@ -1,0 +1,77 @@
+"""Find the topic that holds a state in Kafka, or create it, and check its settings."""
+
+from fugu.dataflows.base.errors import KafkaUnavailable
+from fugu.dataflows.kafka.client import Client, CopyClient, Topic
+from fugu.dataflows.pipeline.config import Pipeline
+from fugu.dataflows.state.state_topic import StateTopic
+
+SETTINGS = {
+    "cleanup.policy": "compact",
+    "segment.bytes": "16777216",
+    "segment.ms": "600000",
+    "min.cleanable.dirty.ratio": "0.1",
+    "delete.retention.ms": "3600000",
+    "min.compaction.lag.ms": "0",
+}
+"""What a state topic is created with."""
+_REQUIRED = {"cleanup.policy": "compact", "min.compaction.lag.ms": "0"}
+_LARGEST_RECORD = 1_000_000
+
+
+def find_state(
+    client: Client, pipeline: Pipeline, source: Topic | None, creator: CopyClient | None
+) -> StateTopic | None:
+    """Return the state topic; `KafkaUnavailable` says what is wrong with it, None without a source.
+
+    It is created where the pipeline file lets outputs be created.
+    """
+    if source is None:
+        return None
+    name = pipeline.state_topic
+    topic = client.topic(name)
+    if topic is None and pipeline.sink.create:
+        client.create_topic(name, source.partitions, SETTINGS)
+        topic = client.topic(name)
+    problem = state_problem(topic, name, source, client.topic(pipeline.sink.topic))
+    if topic is None or problem is not None:
+        raise KafkaUnavailable(problem or name)
+    return StateTopic(client, topic, creator)
+
+
+def state_problem(topic: Topic | None, name: str, source: Topic, sink: Topic | None) -> str | None:
+    """Return what keeps a topic from holding the state, in words that say what to do."""
+    if topic is None:
+        wanted = ", ".join(f"{setting}={value}" for setting, value in SETTINGS.items())
+        return (
+            f"topic {name} (state.topic) does not exist. Create it with {source.partitions} "
+            f"partitions and {wanted}, for this user alone, or write sink.create: true."
+        )
+    if topic.partitions > source.partitions:
+        return (
+            f"topic {name} (state.topic) has {topic.partitions} partitions, and topic "
+            f"{source.name} has {source.partitions}: it belongs to something else."
+        )
+    settings = topic.settings or {}
+    for setting, wanted in _REQUIRED.items():
+        if (found := settings.get(setting, wanted)) != wanted:
+            return (
+                f"topic {name} (state.topic): set {setting}={wanted} (it is {found}), or Kafka "
+                "deletes what budgets are counted in, or keeps it for ever."
+            )
+    if int(settings.get("max.message.bytes", _LARGEST_RECORD)) < _LARGEST_RECORD:
+        return f"topic {name} (state.topic): set max.message.bytes to {_LARGEST_RECORD} or more."
+    return _less_safe(name, settings, sink)
+
+
+def _less_safe(name: str, settings: dict[str, str] | object, sink: Topic | None) -> str | None:
+    """Return that fewer brokers must have the state than have the releases made from it."""
+    own, of_sink = (
+        int(found.get("min.insync.replicas", "1")) if isinstance(found, dict) else 1
+        for found in (settings, None if sink is None else sink.settings)
+    )
+    if own >= of_sink:
+        return None
+    return (
+        f"topic {name} (state.topic): set min.insync.replicas={of_sink} or more (it is {own}), as "
+        "the sink has: what is released must never be safer than what was spent for it."
+    )

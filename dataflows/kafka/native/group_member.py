@@ -1,0 +1,105 @@
+"""Be a member of a consumer group, which says which partitions a copy reads.
+
+A member reads no record itself: its partitions are paused, and records come the columnar way. What
+it is for are callbacks, positions that are stable, and the membership that a transaction names.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, TopicPartition
+
+from fugu.dataflows.base.errors import KafkaUnavailable
+from fugu.dataflows.kafka.client import GroupMember, Rebalance
+from fugu.dataflows.kafka.group_metadata import GroupMetadata
+from fugu.dataflows.kafka.native.library import name_of
+from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
+from fugu.dataflows.kafka.native.settings import Settings
+
+_ASK_SECONDS = 1.0
+_PAUSE_SECONDS = 0.1
+_REFUSED = {
+    KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError._FATAL,
+}
+_HIDDEN = 0
+"""librdkafka's log says nothing: what a person should know is an error."""
+
+log = logging.getLogger(__name__)
+
+
+class NativeGroupMember(GroupMember):
+    """Join a group for one topic, and tell `rebalance` what is given and taken, while polled."""
+
+    def __init__(
+        self, settings: Settings, troubles: LoginTroubles, topic: str, rebalance: Rebalance
+    ) -> None:
+        self._group, self._topic, self._troubles = settings["group.id"], topic, troubles
+        self._rebalance = rebalance
+        self._consumer = Consumer({**settings, "log_level": _HIDDEN, "error_cb": self._told})
+        self._consumer.subscribe(
+            [topic], on_assign=self._given, on_revoke=self._taken, on_lost=self._lost
+        )
+
+    def poll(self, seconds: float = 0.0) -> None:
+        message = self._consumer.poll(seconds)
+        error = None if message is None else message.error()
+        if error is None:
+            return
+        if error.code() == KafkaError._MAX_POLL_EXCEEDED:
+            self._rebalance.lost()
+        elif error.code() in _REFUSED or error.fatal():
+            raise KafkaUnavailable(
+                f"consumer group {self._group} cannot be joined for topic {self._topic} "
+                f"({name_of(error.code())}). Grant this user Read on the group and on the topic."
+            )
+
+    def metadata(self) -> GroupMetadata:
+        return GroupMetadata.read(self._consumer.consumer_group_metadata())
+
+    def committed(
+        self, partitions: Sequence[int], seconds: float, meanwhile: Callable[[], None]
+    ) -> dict[int, int | None]:
+        wanted = [TopicPartition(self._topic, partition) for partition in partitions]
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                found = self._consumer.committed(wanted, timeout=_ASK_SECONDS)
+            except KafkaException as error:
+                reason = error.args[0]
+            else:
+                reason = next((one.error for one in found if one.error), None)
+                if reason is None:
+                    return {p.partition: p.offset if p.offset >= 0 else None for p in found}
+            if time.monotonic() > deadline:
+                raise KafkaUnavailable(
+                    f"consumer group {self._group}: its positions in topic {self._topic} cannot be "
+                    f"read for {seconds:.0f} s ({reason.name()}). Is a transaction of a copy "
+                    "that died still open? kafka-transactions.sh find-hanging names it"
+                )
+            meanwhile()
+            time.sleep(_PAUSE_SECONDS)
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def _told(self, error: KafkaError) -> None:
+        self._troubles.heard(error.code())
+
+    def _given(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        """Take partitions, and let nothing come of them here."""
+        for partition in partitions:
+            partition.offset = OFFSET_END
+        consumer.incremental_assign(partitions)
+        consumer.pause(partitions)
+        self._rebalance.given([one.partition for one in partitions], self.metadata().member)
+
+    def _taken(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._rebalance.taken([one.partition for one in partitions])
+        consumer.incremental_unassign(partitions)
+
+    def _lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._rebalance.lost()
+        consumer.incremental_unassign(partitions)

@@ -1,0 +1,129 @@
+"""Read the chain of one partition back, and miss every record that is not there any more.
+
+Records come in the order of the log. The newest generation counts whose first block is whole; an
+older one is never used in its place, because budgets would go back.
+"""
+
+from collections.abc import Callable
+
+from pydantic import ValidationError
+
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.kafka.client import Reader
+from fugu.dataflows.state.changelog import Chain, Header, Place, read
+from fugu.dataflows.state.row_table import RowTable
+from fugu.dataflows.state.state_topic import FINGERPRINT
+
+
+class ChainReader:
+    """Take records of one partition of the state in, and hold what they make."""
+
+    def __init__(self, topic: str, partition: int, fresh: Callable[[], RowTable]) -> None:
+        self.topic, self._fresh = topic, fresh
+        self.chain, self.table = Chain(partition), fresh()
+        self.header: Header | None = None
+        """The header of the last block."""
+        self.fingerprint: bytes | None = None
+        self.others = 0
+        """How many records are none of a state."""
+        self._pieces: list[bytes] = []
+        self._open: Place | None = None
+        self._problem = ""
+
+    def take(self, key: bytes | None, value: bytes | None) -> None:
+        """Take the next record in."""
+        place = Place.of(key)
+        if key == FINGERPRINT:
+            self.fingerprint = value
+        elif place is None:
+            self.others += 1
+        elif value is None:
+            self._take_back(place)
+        else:
+            self._take_piece(place, value)
+
+    def require_whole(self) -> None:
+        """Raise `StartRefused` where a record of the chain is missing, or is another one."""
+        if self._open is not None and not self._problem:
+            self._problem = f"block {_name(self._open)} is not whole"
+        if self._problem:
+            raise StartRefused(
+                f"topic {self.topic}, partition {self.chain.partition}: the state topic lost "
+                f"records, or somebody else wrote to it ({self._problem}). Restore the topic. An "
+                "earlier state is never used in its place, because budgets would go back."
+            )
+
+    def _take_back(self, place: Place) -> None:
+        if place.generation == self.chain.generation:
+            self._problem = self._problem or f"block {_name(place)} was deleted"
+
+    def _take_piece(self, place: Place, value: bytes) -> None:
+        begins = place.piece == 0 and self._follows(place)
+        if begins and (self._open is None or place.number == 0):
+            self._pieces, self._open = [value], place
+        elif self._open is not None and place == _next(self._open):
+            self._pieces.append(value)
+            self._open = place
+        else:
+            self._problem = self._problem or f"block {_name(place)} is out of its order"
+            return
+        if place.piece == place.pieces - 1:
+            self._take_block(place, b"".join(self._pieces))
+            self._pieces, self._open = [], None
+
+    def _follows(self, place: Place) -> bool:
+        if place.number == 0:
+            return place.generation > self.chain.generation
+        return (place.generation, place.number) == (self.chain.generation, self.chain.number + 1)
+
+    def _take_block(self, place: Place, content: bytes) -> None:
+        if place.number == 0:
+            self._begin(place.generation)
+        try:
+            header, rows = read(content)
+        except (ValidationError, ValueError):
+            self._problem = self._problem or f"block {_name(place)} is damaged"
+            return
+        if header.partition != self.chain.partition:
+            self._problem = self._problem or f"block {_name(place)} is of another partition"
+        if place.number and header.before != self.chain.before.hex():
+            self._problem = self._problem or f"block {_name(place)} follows another block"
+        if self._problem:
+            return
+        self.chain.add(place.number, content)
+        places = (
+            Place(place.generation, place.number, i, place.pieces) for i in range(place.pieces)
+        )
+        self.chain.keys += [one.key for one in places]
+        try:
+            self.table.apply(rows)
+        except StartRefused:
+            self._problem = f"rows of block {_name(place)} are damaged, or of another operator"
+        self.header = header
+
+    def _begin(self, generation: int) -> None:
+        """Begin with a whole table, whatever was wrong with the generation before."""
+        self.chain, self._problem = Chain(self.chain.partition, generation), ""
+        self.table, self.header = self._fresh(), None
+
+
+def last_header(reader: Reader, partition: int) -> Header | None:
+    """Return the header of the newest block that can be read now; its rows are not looked at."""
+    found, bounds = None, reader.bounds([partition])[partition]
+    for batch in reader.read_range(partition, bounds.start, bounds.end):
+        for key, value in zip(batch.keys, batch.values, strict=True):
+            place = Place.of(key)
+            if place is not None and place.piece == 0 and value is not None:
+                try:
+                    found = read(value)[0]
+                except (ValidationError, ValueError):
+                    continue
+    return found
+
+
+def _next(place: Place) -> Place:
+    return Place(place.generation, place.number, place.piece + 1, place.pieces)
+
+
+def _name(place: Place) -> str:
+    return f"{place.number} of generation {place.generation}"

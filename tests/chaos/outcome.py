@@ -1,0 +1,96 @@
+"""What a pipeline has published by now, followed record by record, and judged."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from kafka import KafkaConsumer, TopicPartition
+
+from tests.faults.feeding import PARTITIONS
+from tests.kafka.records import FETCH_BYTES, Record, read_topic
+
+Topic = dict[int, list[Record]]
+
+
+class Wrong(AssertionError):
+    """What was published is not what one undisturbed run publishes."""
+
+
+@dataclass
+class Followed:
+    """The committed records of some topics, in the order of each partition."""
+
+    bootstrap: str
+    topics: Sequence[str]
+    found: dict[str, Topic] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._consumer = KafkaConsumer(
+            bootstrap_servers=self.bootstrap,
+            max_partition_fetch_bytes=FETCH_BYTES,
+            isolation_level="read_committed",
+        )
+        parts = [TopicPartition(t, p) for t in self.topics for p in range(PARTITIONS)]
+        self._consumer.assign(parts)
+        self._consumer.seek_to_beginning(*parts)
+        self.found = {topic: {p: [] for p in range(PARTITIONS)} for topic in self.topics}
+
+    def close(self) -> None:
+        """Follow no more; what was found stays."""
+        self._consumer.close()
+
+    def count(self) -> int:
+        """Read on, and return how many records there are by now."""
+        while polled := self._consumer.poll(timeout_ms=10):
+            for part, records in polled.items():
+                self.found[part.topic][part.partition] += [
+                    Record(r.key, r.value, tuple(r.headers), r.timestamp) for r in records
+                ]
+        return sum(len(records) for topic in self.found.values() for records in topic.values())
+
+
+def check_no_release_twice(releases: Mapping[int, Iterable[Record]]) -> None:
+    """Demand that each release, and each dead letter, has a name of its own."""
+    seen: dict[bytes, int] = {}
+    for partition, records in releases.items():
+        for place, record in enumerate(records):
+            name = dict(record.headers)["fugu-release"]
+            if name in seen:
+                raise Wrong(f"partition {partition}: record {place} repeats {seen[name]}")
+            seen[name] = place
+
+
+def check_equal(disturbed: Topic, undisturbed: Topic) -> None:
+    """Demand the same records in the same order; the error names the first that differs."""
+    for partition, wanted in undisturbed.items():
+        found = disturbed[partition]
+        for place, (one, other) in enumerate(zip(found, wanted, strict=False)):
+            if one != other:
+                raise Wrong(f"partition {partition}: record {place} differs from that of peace")
+        if len(found) != len(wanted):
+            raise Wrong(f"partition {partition}: {len(found)} records instead of {len(wanted)}")
+
+
+def check_drawn_once(bootstrap: str, topic: str) -> int:
+    """Demand one content for each name, among aborted records too; returns how many were aborted.
+
+    An aborted record stays readable: another draw of the same truth beside it would leak.
+    """
+    contents: dict[bytes, tuple[object, ...]] = {}
+    more = 0
+    for partition, records in read_topic(bootstrap, topic, "read_uncommitted").items():
+        for record in records:
+            name = dict(record.headers)["fugu-release"]
+            content = partition, record.key, record.value, record.timestamp
+            more += name in contents
+            if contents.setdefault(name, content) != content:
+                raise Wrong(f"partition {partition}: one release was drawn twice, and differently")
+    return more
+
+
+def count_source(bootstrap: str, topic: str) -> int:
+    """Return how many records the source holds: each must have one outcome."""
+    consumer = KafkaConsumer(bootstrap_servers=bootstrap)
+    with closing(consumer):
+        ends = consumer.end_offsets([TopicPartition(topic, p) for p in range(PARTITIONS)])
+    return sum(ends.values())

@@ -1,0 +1,141 @@
+"""Three real brokers, each with a directory of its own, that are lost and come back one by one."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Self
+
+from kafka import KafkaAdminClient
+from kafka.errors import KafkaError
+
+from tests.kafka.broker import LOG_TAIL_LINES, SCRIPTS, START_SECONDS, STOP_SECONDS, BrokerError
+from tests.kafka.ports import HOST, free_ports
+
+BROKERS = 3
+PORTS_EACH = 2
+SESSION_SECONDS = 3
+"""After so long a broker that is silent is taken for lost; `deploy/kafka/start` sets it."""
+
+
+class Cluster:
+    """Brokers 1 to 3: topics have three replicas, and take records while two are in sync."""
+
+    def __init__(self) -> None:
+        self._port = free_ports(BROKERS * PORTS_EACH)
+        self._directory = TemporaryDirectory(prefix="fugu-cluster-")
+        self._running: dict[int, subprocess.Popen[bytes]] = {}
+
+    @property
+    def bootstrap(self) -> str:
+        """Name all brokers, as a pipeline file does."""
+        return ",".join(f"{HOST}:{self._port + PORTS_EACH * k}" for k in range(BROKERS))
+
+    @property
+    def running(self) -> Sequence[int]:
+        """List the brokers that run."""
+        return sorted(self._running)
+
+    def __enter__(self) -> Self:
+        try:
+            self.start_all()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all brokers, and remove their data."""
+        for process in self._running.values():
+            process.kill()
+            process.wait()
+        self._running.clear()
+        self._directory.cleanup()
+
+    def start_all(self) -> None:
+        """Start every broker that does not run, and return once all replicas are in sync."""
+        for number in range(1, BROKERS + 1):
+            if number not in self._running:
+                self.start(number)
+        self.wait_until(self.is_whole)
+
+    def start(self, number: int) -> None:
+        """Start a broker, or start it again over its data."""
+        fetched = subprocess.run([f"{SCRIPTS}/fetch"], stderr=subprocess.PIPE, text=True)
+        if fetched.returncode:
+            raise BrokerError(fetched.stderr)
+        start = [f"{SCRIPTS}/start", "--port", str(self._port), "--data", self._directory.name]
+        start += ["--brokers", str(BROKERS), "--broker", str(number)]
+        with self._log(number).open("ab") as log:
+            self._running[number] = subprocess.Popen(
+                start, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+
+    def stop(self, number: int) -> None:
+        """Shut a broker down in an orderly way: its partitions get other leaders first."""
+        process = self._running.pop(number)
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise BrokerError(f"broker {number} did not stop within {STOP_SECONDS} s") from None
+
+    def kill(self, number: int) -> None:
+        """End a broker as a crash would."""
+        process = self._running.pop(number)
+        process.kill()
+        process.wait()
+
+    def pause(self, number: int) -> None:
+        """Stop a broker in the middle of what it does."""
+        self._running[number].send_signal(signal.SIGSTOP)
+
+    def go_on(self, number: int) -> None:
+        """Let a broker that was paused go on, as if no time had passed."""
+        self._running[number].send_signal(signal.SIGCONT)
+
+    def wait_until(self, reached: Callable[[], bool]) -> None:
+        """Wait for something to become true of the brokers that run."""
+        deadline = time.monotonic() + START_SECONDS
+        while not reached():
+            ended = [n for n, process in self._running.items() if process.poll() is not None]
+            if ended or time.monotonic() > deadline:
+                raise BrokerError(self._explain(ended or self.running))
+            time.sleep(0.1)
+
+    def is_whole(self) -> bool:
+        """Return whether every partition has a leader, and all its replicas are in sync."""
+        try:
+            with KafkaAdminClient(bootstrap_servers=self.bootstrap) as admin:
+                brokers = admin.describe_cluster()["brokers"]
+                topics = admin.describe_topics()
+        except (OSError, KafkaError):
+            return False
+        partitions = [partition for topic in topics for partition in topic["partitions"]]
+        return len(brokers) == BROKERS and all(
+            part["leader_id"] != -1 and len(part["isr_nodes"]) == len(part["replica_nodes"])
+            for part in partitions
+        )
+
+    def leaders(self, topic: str) -> dict[int, int]:
+        """Return which broker leads each partition of a topic."""
+        with KafkaAdminClient(bootstrap_servers=self.bootstrap) as admin:
+            [found] = admin.describe_topics([topic])
+        return {part["partition_index"]: part["leader_id"] for part in found["partitions"]}
+
+    def _log(self, number: int) -> Path:
+        return Path(self._directory.name) / f"broker-{number}.log"
+
+    def _explain(self, numbers: Sequence[int]) -> str:
+        tails = []
+        for number in numbers:
+            lines = self._log(number).read_text(errors="replace").splitlines()
+            tails += [f"broker {number} is not ready; its log ends with:", *lines[-LOG_TAIL_LINES:]]
+        return "\n".join(tails)
