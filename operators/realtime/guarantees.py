@@ -49,7 +49,7 @@ CAPPED = Point(
     "contributions are dropped, and nobody is told; the ticks that count may differ between "
     "neighbours, which is charged",
 )
-_ONE_GROUP = Point(
+ONE_GROUP = Point(
     "one-group-for-each-tick",
     "a contribution goes to one group and amounts to at most {units:,} units: contributions are "
     "clamped, and there is at most one for each person and tick",
@@ -90,7 +90,7 @@ def real_time_guarantee(
     capped = () if cap is None else (CAPPED.of(at_most=cap.at_most, ticks=cap.ticks),)
     assumed = _SENSITIVITY.of(bins=bins, changed=changed, units=sensitivity)
     if cap is not None:
-        assumed = _ONE_GROUP.of(units=sensitivity)
+        assumed = ONE_GROUP.of(units=sensitivity)
     return Guarantee(
         notion="dp" if whole else "w-event-dp",
         epsilon=epsilon,

@@ -15,7 +15,7 @@ from fugu.operators.points import (
     WHOLE_RECORDS,
     Point,
 )
-from fugu.operators.realtime.guarantees import CAPPED, CLAMPED, WINDOWS_INDEPENDENT
+from fugu.operators.realtime.guarantees import CAPPED, CLAMPED, ONE_GROUP, WINDOWS_INDEPENDENT
 from fugu.operators.totals.precision import Precision
 from fugu.operators.wevent.guarantees import beyond
 
@@ -59,6 +59,11 @@ def total_guarantee(
     open_end = () if whole else (BEYOND_A_WINDOW, CORRELATION)
     after = () if horizon is None else (_AFTER_THE_HORIZON.of(horizon=horizon),)
     capped = () if cap is None else (CAPPED.of(at_most=cap.at_most, ticks=cap.ticks),)
+    assumed = ONE_GROUP.of(units=changes.amount)
+    if cap is None:
+        assumed = _SENSITIVITY.of(
+            counted=changes.counted, ticks=changes.ticks, units=changes.amount
+        )
     return Guarantee(
         notion="dp" if whole else "w-event-dp",
         epsilon=precision.epsilon,
@@ -71,12 +76,7 @@ def total_guarantee(
         adversary=OTHERS_KNOWN if whole else WINDOWS_INDEPENDENT,
         accounting=(_MIXED.of(squares=precision.squares), *capped),
         trust=EXACT_SUMS_SEEN,
-        assumptions=(
-            _SENSITIVITY.of(
-                counted=changes.counted, ticks=changes.ticks, units=changes.amount
-            ),
-            KEYED_HASH,
-        ),
+        assumptions=(assumed, KEYED_HASH),
         not_covered=(
             *after,
             *open_end,

@@ -137,6 +137,11 @@ class RunningTotal:
         return self.precision.changes.ticks
 
     @property
+    def bin_changes(self) -> int:
+        """Return how many times its sensitivity one contribution changes a tick, over all bins."""
+        return self.changed_bins if self.personal_cap is None else min(self.bins, 2)
+
+    @property
     def largest(self) -> int:
         """Return the largest figure of a tick that is not cut off."""
         return min(LARGEST_VALUE, self.precision.largest)
