@@ -1,6 +1,6 @@
 """Privacy losses of promises as functions: how large delta is at any epsilon."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, nextafter
 
 
@@ -32,7 +32,18 @@ class GaussianLoss:
 
     def over(self, changes: int) -> "GaussianLoss":
         """Return the loss between inputs that are so many changes apart."""
-        return GaussianLoss(changes**2 * self.squares, changes * self.draws)
+        return replace(self, squares=changes**2 * self.squares, draws=changes * self.draws)
+
+
+@dataclass(frozen=True)
+class WideGaussianLoss(GaussianLoss):
+    """Lose what wide draws lose, whose steps are finer (`noise.wide_gaussian`).
+
+    `squares` are those of draws of the usual deviation that lose as much. `draws` counts the parts
+    of wide draws that may differ; each may move by any number of its own steps.
+
+    Source: continual release specification, section 3 (wide draws).
+    """
 
 
 @dataclass(frozen=True)
@@ -94,4 +105,4 @@ class StatedLoss:
 
 
 BoundedLoss = PureLoss | LaplaceLoss | ResponseLoss
-Loss = BoundedLoss | GaussianLoss | RepeatedLoss | StatedLoss
+Loss = BoundedLoss | GaussianLoss | WideGaussianLoss | RepeatedLoss | StatedLoss

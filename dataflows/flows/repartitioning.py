@@ -36,7 +36,6 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.moved_people import brought_together
-from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.exchange import Exchange
 from fugu.dataflows.state.row_table import RowTable
 
@@ -132,7 +131,7 @@ def _brought_together(
     ticks, layout = operator.in_ticks(), (after.partitioner, after.partitions)
     assert ticks is not None
     admission = Admission(*layout, following.file.pipeline.state.max_keys, operator.covers)
-    stage = Summing(ticks, operator.group_count, admission, operator.sets)
+    stage = operator.summing(ticks, admission)
     root, moves = root_directory(following.file).path, ToldMoves(log.name, log.identity, reading)
     if not following.moves_keys:
         moves.keep(root)

@@ -76,7 +76,7 @@ def summing_of(
         return PrivateReports(
             ticks, groups, admission, reporting=reporting, scope=scope, source=source
         )
-    return Summing(ticks, groups, admission, operator.sets)
+    return operator.summing(ticks, admission)
 
 
 def numbers_of(operator: AggregateOperator, mechanism: Mechanism) -> int:

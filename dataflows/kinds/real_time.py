@@ -1,6 +1,7 @@
 from typing import Literal
 
 from fugu.dataflows.kinds.families.aggregates import DeclaredAggregate
+from fugu.dataflows.kinds.families.capped import CappedAggregate
 from fugu.dataflows.kinds.families.section import Files
 from fugu.dataflows.kinds.families.series_budget import (
     CORRELATED_ERRORS,
@@ -13,12 +14,12 @@ from fugu.operators.mechanism import Mechanism
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 
 
-class RealTimeOperator(DeclaredAggregate, SeriesBudget):
+class RealTimeOperator(CappedAggregate, SeriesBudget):
     """Release figures at every tick with Gaussian noise, and filter them by what was released."""
 
     order = 600
     example = DeclaredAggregate.example + "delta: 1.0e-6\nhorizon: 96\n"
-    protected = "everything that one person contributes, over a whole life or per `period`"
+    protected = "everything that one person contributes, over a whole life, per `period`, or per period of `contributions`"
     evaluation = "real_time"
     noise = "filtered"
 
@@ -32,25 +33,15 @@ class RealTimeOperator(DeclaredAggregate, SeriesBudget):
             self.changed_bins,
             **self.release_parameters(),
             **self.told,
+            personal_cap=self.personal_cap,
         )
 
     def mechanism(self, files: Files) -> Mechanism:
         return self.release()
 
     @property
-    def changed_bins(self) -> int:
-        """Return in how many groups one contribution can change a tick."""
-        return 2 if self.group_count > 1 and self.protects == "contribution" else 1
-
-    @property
-    def bin_sensitivity(self) -> int:
-        """Return by how many units it can change each of them."""
-        if self.sum is None:
-            return 1
-        if self.protects == "presence":
-            return self.sum.largest_units
-        lower, upper = self.sum.ends
-        return max(self.sum.largest_units, upper - lower)
+    def capped(self) -> bool:
+        return self.contributions is not None
 
     def figures(self) -> Figures:
         words = {"published": ("status", ("predicted", "measured"))}
@@ -66,5 +57,6 @@ class RealTimeOperator(DeclaredAggregate, SeriesBudget):
             MEASURED_BARS.format(what="figure"),
             PREDICTED_BARS,
             CORRELATED_ERRORS,
+            *self.about_the_cap(),
             "records that came late, and users beyond state.max_keys, are not in the figures.",
         ]

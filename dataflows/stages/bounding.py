@@ -139,10 +139,13 @@ class Bounding(Arrivals[Told, Bounded[Told]]):
 
     def _forget(self, table: RowTable) -> None:
         """Drop all that people contributed; no tick was told of it."""
-        rows = np.arange(len(table))
-        for name in ("tick", "seen"):
-            table.live(name)[rows] = NO_TICK
-        table.touch(rows)
+        table.live("tick")[:] = NO_TICK
+        table.live("seen")[:] = self._last_seen(table)
+        table.touch(np.arange(len(table)))
+
+    def _last_seen(self, table: RowTable) -> int:
+        """Return when people were last there, once their records were of a wrong time."""
+        return NO_TICK
 
     def _come_to(self, table: RowTable, tick: int) -> None:
         """Move what users who are ahead contribute to this tick to the cell of the one closed."""

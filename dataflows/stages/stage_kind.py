@@ -13,6 +13,7 @@ from fugu.dataflows.stages.reports import report_columns
 from fugu.dataflows.stages.series import series_columns
 from fugu.dataflows.stages.summing import cells
 from fugu.operators.mechanism import CollectingMechanism, Mechanism, State
+from fugu.operators.personal_cap import cap_of
 
 
 class StageKind(Enum):
@@ -41,7 +42,7 @@ class StageKind(Enum):
                 reporting = mechanism.reporting
                 return lambda rows: {**cells(ticks, rows), **reporting.start(rows)}
             case StageKind.AGGREGATE:
-                return partial(cells, ticks)
+                return partial(cells, ticks, cap=cap_of(mechanism))
             case StageKind.WINDOW:
                 return partial(window_cells, ticks)
             case StageKind.SERIES:

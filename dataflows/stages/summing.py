@@ -3,6 +3,10 @@
 When stream time has passed a tick, the contributions to it are summed by group. Whether a record is
 late or too far ahead depends on the times of records before it in its partition, and never on how
 they were cut into batches.
+
+Under a personal cap a person counts in a limited number of ticks of a period. Ticks close in order,
+so the earliest ones count, and whoever has counted often enough adds nothing. Nobody is told. A row
+is kept until the period of the last record in it is over, whatever its records held.
 """
 
 from dataclasses import dataclass
@@ -11,12 +15,16 @@ from typing import ClassVar
 import numpy as np
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.base.ticks import CLOSED, TIME, Ticks
+from fugu.dataflows.base.ticks import CLOSED, NO_TICK, TIME, Ticks
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.bounding import Bounding, cells_of
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array, Integers, State
+from fugu.operators.personal_cap import Booleans, PersonalCap
+
+COUNTED = "counted"
+"""Names the column that remembers when people counted last, and how often."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +36,13 @@ class Summing(Bounding[PartialSums]):
     groups: int
     admission: Admission
     sets: bool = False
+    cap: PersonalCap | None = None
 
     held: ClassVar[tuple[str, ...]] = ("group", "amount")
 
     def start(self, rows: int) -> State:
         """Return the columns of fresh rows."""
-        return cells(self.ticks, rows)
+        return cells(self.ticks, rows, self.cap)
 
     def close_up_to(self, partition: int, table: RowTable, tick: int) -> list[PartialSums]:
         """Close all ticks up to this one, wherever stream time is, and return their sums.
@@ -47,13 +56,15 @@ class Summing(Bounding[PartialSums]):
         return [self._skipped(partition, range(tick, tick + 1))]
 
     def living(self, table: RowTable) -> RowTable:
-        """Return a table with the people who have been there in ticks that are open.
+        """Return a table with the people who have been there in ticks that are open, or whom a cap
+        remembers.
 
         Who moves stream time has to show that anew.
         """
         alive = RowTable(self.start)
         if CLOSED in table.clock:
-            alive.take_in(table, np.flatnonzero(table.live("seen") > table.clock[CLOSED]))
+            there = table.live("seen") > table.clock[CLOSED]
+            alive.take_in(table, np.flatnonzero(there | self._in_use(table)))
             alive.clock = {name: table.clock[name] for name in (TIME, CLOSED)}
         return alive
 
@@ -70,6 +81,8 @@ class Summing(Bounding[PartialSums]):
     def _of_tick(self, partition: int, table: RowTable, tick: int) -> list[PartialSums]:
         columns, cell = table.columns, tick % self.ticks.open
         rows = np.flatnonzero(columns["tick"][:, cell] == tick)
+        if self.cap is not None:
+            rows = self._counting(self.cap, table, rows, tick)
         amounts = columns["amount"][rows, cell]
         sums = np.zeros(self.groups, dtype=np.int64)
         if self.sets:
@@ -80,12 +93,35 @@ class Summing(Bounding[PartialSums]):
         groups = np.flatnonzero(sums)
         return [PartialSums(partition, tick, groups, sums[groups])]
 
+    def _counting(
+        self, cap: PersonalCap, table: RowTable, rows: Integers, tick: int
+    ) -> Integers:
+        """Return those of the rows that count in a tick, and remember that they did."""
+        counted, amounts = table.live(COUNTED), table.live("amount")[rows, tick % self.ticks.open]
+        counts = cap.may_count(counted[rows], tick) & (amounts != 0)
+        counted[rows] = cap.after(counted[rows], tick, counts)
+        table.touch(rows)
+        return rows[counts]
+
+    def _in_use(self, table: RowTable) -> Booleans:
+        """Keep rows until the period of the last record is over."""
+        if self.cap is None:
+            return super()._in_use(table)
+        following = self.cap.period_of(table.clock[CLOSED] + 1)
+        seen = table.live("seen")
+        return (seen != NO_TICK) & (seen // self.cap.ticks >= following)
+
+    def _last_seen(self, table: RowTable) -> int:
+        """Return the last closed tick under a cap, which remembers what people counted in it."""
+        return super()._last_seen(table) if self.cap is None else table.clock[CLOSED]
+
     def _skipped(self, partition: int, ticks: range) -> PartialSums:
         nothing = np.zeros(0, dtype=np.int64)
         return PartialSums(partition, ticks[-1], nothing, nothing, skipped=len(ticks) - 1)
 
 
-def cells(ticks: Ticks, rows: int) -> State:
+def cells(ticks: Ticks, rows: int, cap: PersonalCap | None = None) -> State:
     """Return the columns of fresh rows."""
     nothing = np.zeros((), dtype=np.int64)
-    return cells_of(ticks, rows, {"group": nothing, "amount": nothing})
+    columns = cells_of(ticks, rows, {"group": nothing, "amount": nothing})
+    return columns if cap is None else {**columns, COUNTED: cap.start(rows)}

@@ -40,10 +40,16 @@ from fugu.operators.loss import (
     PureLoss,
     RepeatedLoss,
     StatedLoss,
+    WideGaussianLoss,
 )
 from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.noise.gaussian_account import VARIANCE
-from fugu.operators.noise.gaussian_precision import PER_DEVIATION, TAUS, delta_of_draw
+from fugu.operators.noise.gaussian_precision import (
+    ANY_STEPS,
+    PER_DEVIATION,
+    TAUS,
+    delta_of_draw,
+)
 
 DEVIATION = 1 << PRECISION
 LARGEST_EPSILON = UNITS_PER_NAT << 11
@@ -153,6 +159,8 @@ def _delta_of_draws(loss: GaussianLoss, epsilon: float) -> Fraction:
     Delta grows with the steps v of a draw, to the end of the table. A line base + slope * v^2 that
     is above all of its values bounds the sum by draws * base + slope * squares.
     """
+    if isinstance(loss, WideGaussianLoss):
+        return loss.draws * delta_of_draw(ANY_STEPS, epsilon)
     column = DEVIATION // PER_DEVIATION
     columns = range(1, min(isqrt(loss.squares) // column + 2, len(TAUS) + 1))
     base, *others = (delta_of_draw(at * column, epsilon) for at in columns)

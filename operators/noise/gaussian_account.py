@@ -18,7 +18,7 @@ _ROOT_OF_TWO_PI = Decimal(
 
 
 @lru_cache(maxsize=256)
-def squares_of(epsilon: float, delta: float) -> int:
+def squares_of(epsilon: float, delta: float, variance: int = VARIANCE) -> int:
     """Return the most squared grid steps that (epsilon, delta) pays for.
 
     Take draws of the discrete Gaussian with a deviation of 2^14 steps, each perhaps chosen after
@@ -28,7 +28,8 @@ def squares_of(epsilon: float, delta: float) -> int:
 
         delta(epsilon) = Phi(m / 2 - epsilon / m) - e^epsilon Phi(-m / 2 - epsilon / m),
 
-    where m^2 = M / (2^28 - 9). It grows with M, and the largest M that keeps delta is found by
+    where m^2 = M / (2^28 - 9), or M / `variance` for draws of another deviation whose square, less 9,
+    that is. It grows with M, and the largest M that keeps delta is found by
     halving. One step less pays for the factors of up to 2^60 draws, and for the arithmetic, which
     is decimal: the same on every machine. Epsilon and delta are positive, and delta is below 1.
 
@@ -40,21 +41,21 @@ def squares_of(epsilon: float, delta: float) -> int:
     """
     with localcontext(Context(prec=_DIGITS)):
         low, high = 0, 1
-        while delta_of_squares(high, epsilon) <= delta:
+        while delta_of_squares(high, epsilon, variance) <= delta:
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
-            if delta_of_squares(middle, epsilon) <= delta:
+            if delta_of_squares(middle, epsilon, variance) <= delta:
                 low = middle
             else:
                 high = middle
     return max(0, low - 1)
 
 
-def delta_of_squares(squares: int, epsilon: float) -> Decimal:
+def delta_of_squares(squares: int, epsilon: float, variance: int = VARIANCE) -> Decimal:
     """Return the delta of draws that differ by so many squared steps, to 60 digits or more."""
     with localcontext(Context(prec=_DIGITS)):
-        nats, ratio = Decimal(epsilon), (Decimal(squares) / VARIANCE).sqrt()
+        nats, ratio = Decimal(epsilon), (Decimal(squares) / variance).sqrt()
         near, far = nats / ratio - ratio / 2, nats / ratio + ratio / 2
         return _above(near) - nats.exp() * _above(far)
 

@@ -2,6 +2,7 @@
 
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.loss import GaussianLoss
+from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.points import (
     BEYOND_A_WINDOW,
     CORRELATION,
@@ -38,9 +39,25 @@ _SENSITIVITY = Point(
     "at most {units:,} units: contributions are clamped, and there is at most one for each person "
     "and tick",
 )
-_CLAMPED = Point(
+CLAMPED = Point(
     "clamped",
     "contributions beyond what they are clamped to: they count as if they were at the border",
+)
+CAPPED = Point(
+    "personal-cap",
+    "a person counts in at most {at_most:,} of the {ticks:,} ticks of an aligned period: further "
+    "contributions are dropped, and nobody is told; the ticks that count may differ between "
+    "neighbours, which is charged",
+)
+ONE_GROUP = Point(
+    "one-group-for-each-tick",
+    "a contribution goes to one group and amounts to at most {units:,} units: contributions are "
+    "clamped, and there is at most one for each person and tick",
+)
+_PROOF_CAPPED = Point(
+    "real-time-release-capped",
+    "real-time release specification, section 2 (the filter is post-processing); continual release "
+    "specification, sections 2, Theorem 1 (personal caps), and 4, Theorems 3 and 4",
 )
 _PROOF = Point(
     "real-time-release",
@@ -54,6 +71,7 @@ def real_time_guarantee(
     epsilon: float,
     delta: float,
     period: int | None,
+    cap: PersonalCap | None = None,
     bins: int,
     changed: int,
     sensitivity: int,
@@ -62,29 +80,34 @@ def real_time_guarantee(
     squares: int,
     draws: int,
 ) -> Guarantee:
-    """Return (epsilon, delta)-DP of all ticks together, or of any `period` ticks in a row.
+    """Return (epsilon, delta)-DP of all ticks together, of any `period` ticks in a row, or of an
+    aligned period of a personal `cap`.
 
     `delta` includes that of finite precision; `squares` is what all `draws` may differ by.
     Source: continual release specification, section 4.
     """
-    whole = period is None
+    whole = period is None and cap is None
+    capped = () if cap is None else (CAPPED.of(at_most=cap.at_most, ticks=cap.ticks),)
+    assumed = _SENSITIVITY.of(bins=bins, changed=changed, units=sensitivity)
+    if cap is not None:
+        assumed = ONE_GROUP.of(units=sensitivity)
     return Guarantee(
         notion="dp" if whole else "w-event-dp",
         epsilon=epsilon,
         delta=delta,
-        per="stream" if whole else "window",
-        window=period,
+        per="stream" if whole else "window" if cap is None else "period",
+        window=period if cap is None else cap.ticks,
         tick_milliseconds=None if whole else tick_milliseconds,
         tick_by_tick=not whole,
         neighbours=neighbours,
         adversary=OTHERS_KNOWN if whole else WINDOWS_INDEPENDENT,
-        accounting=(_ACCOUNTING,),
+        accounting=(_ACCOUNTING, *capped),
         trust=EXACT_SUMS_SEEN,
-        assumptions=(_SENSITIVITY.of(bins=bins, changed=changed, units=sensitivity), KEYED_HASH),
+        assumptions=(assumed, KEYED_HASH),
         not_covered=(
-            *beyond_windows(period),
+            *(() if whole else (BEYOND_A_WINDOW, CORRELATION)),
             *beyond(neighbours),
-            _CLAMPED,
+            CLAMPED,
             SAME_PEOPLE,
             DEPENDENT_OTHERS,
             WHOLE_RECORDS,
@@ -92,7 +115,7 @@ def real_time_guarantee(
             FILTER_WEIGHTS,
             SECRET,
         ),
-        proof=_PROOF,
+        proof=_PROOF if cap is None else _PROOF_CAPPED,
         finite_precision_delta=0.0,
         loss=GaussianLoss(squares, draws),
     )

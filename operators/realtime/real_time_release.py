@@ -13,11 +13,12 @@ from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State
 from fugu.operators.realtime import filter as filtering
+from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.realtime.account import Account, account_of
 from fugu.operators.realtime.accountants import paper_total
 from fugu.operators.realtime.guarantees import real_time_guarantee
 from fugu.operators.realtime.measurement import Measurement
-from fugu.operators.realtime.schedule import Schedule, sharing
+from fugu.operators.realtime.schedule import Schedule, constant, sharing
 from fugu.operators.realtime.zcdp import units_of_rho
 from fugu.operators.wevent.limits import (
     LARGEST_BINS,
@@ -56,13 +57,17 @@ class RealTimeRelease:
     begins after so many ticks, and any so many ticks in a row, not all, are (epsilon, delta)-DP
     together. `decay`: parts that get smaller by this factor with every value, for ever; the price
     is noise whose variance grows by 1 / decay with every value, until nothing can be measured.
+    Or a `personal_cap` limits in how many ticks of an aligned period one person counts: then all
+    ticks are measured alike, with noise for these few, and what one person does in a period is
+    (epsilon, delta)-DP. Periods follow each other for ever.
     Values that cannot be paid for are not used: predictions are published instead
     (`budget_exhausted`), which say nothing new. So they are for ticks without a value: `skip`.
 
     Parameters: `bins`; `sensitivity` in units, by how much one person's contribution changes a bin
     at most; `changed_bins`, how many bins it changes at most (2 if it can move between bins);
     `epsilon` in nats and `delta`, for all ticks or a period; `horizon`, perhaps with `shares`, or
-    `period` or `decay`; `weight`; `presentation`: of estimates as they are (`none`), rounded
+    `period`, `decay` or `personal_cap`, which says itself what changes (`sensitivity` is then what a
+    contribution amounts to, whatever its sign); `weight`; `presentation`: of estimates as they are (`none`), rounded
     (`integer`), or at least 0 (`non_negative`), none of which is fed back to the filter.
     Input: integers `(rows, bins)`. Release: doubles, or integers, `(rows, bins)`. `standard_error
     (rows, bins)` is that of the estimate, with an empirical coverage of 1.96 of it each way of 19
@@ -98,6 +103,7 @@ class RealTimeRelease:
     weight: float | None = None
     presentation: Presentation = "none"
     shares: tuple[float, ...] = field(default=(), kw_only=True)
+    personal_cap: PersonalCap | None = field(default=None, kw_only=True)
     neighbours: Neighbours = field(default=CONTRIBUTIONS, kw_only=True)
     tick_milliseconds: int | None = field(default=None, kw_only=True)
     account: Account = field(init=False, repr=False)
@@ -122,7 +128,10 @@ class RealTimeRelease:
         if self.presentation not in ("none", "integer", "non_negative"):
             raise ValueError("presentation: must be none, integer or non_negative")
         account = account_of(
-            self.epsilon, self.delta, share=self.shared, values=self.period or self.horizon
+            self.epsilon,
+            self.delta,
+            share=self.shared,
+            values=self._counted or self.period or self.horizon,
         )
         object.__setattr__(self, "account", account)
 
@@ -143,7 +152,8 @@ class RealTimeRelease:
         known = filtering.advance(self._filter(state), noisy, *self._precision(steps))
         if not measured.all():
             known = _chosen(measured, known, self._predicted(state, steps))
-        spent = spent + np.where(measured, self.schedule.charges(steps), 0)
+        charges = np.where(measured, self.schedule.charges(steps), 0)
+        spent = spent + charges if self.personal_cap is None else np.maximum(spent, self._counted * charges)
         return self._settled(state, known, spent, measured)
 
     def skip(self, state: State) -> tuple[State, Releases]:
@@ -155,13 +165,18 @@ class RealTimeRelease:
     def left(self, state: State) -> Integers | None:
         """Return how many values of each row may still be measured; None where the budget begins
         anew with each period."""
-        if self.period is not None:
+        if self.period is not None or self.personal_cap is not None:
             return None
         pays = self._pays(state, self._due(state), state["spent"])
         return np.where(pays, self.account.values - state["count"][:, 0], 0)
 
     def shared(self, budget: int) -> Schedule:
         """Return how precisely a budget in units of rho measures values."""
+        if self.personal_cap is not None:
+            given = (self.horizon, self.period, self.decay, self.shares or None)
+            if any(part is not None for part in given):
+                raise ValueError("personal_cap: takes the place of horizon, period, decay and shares")
+            return constant(budget, self.personal_cap.factor, self.personal_cap.counted)
         share = sharing(self.changed_bins, self.horizon, self.period, self.decay, self.shares)
         return share(budget)
 
@@ -191,13 +206,14 @@ class RealTimeRelease:
                 epsilon=self.epsilon,
                 delta=self.delta,
                 period=self.period,
+                cap=self.personal_cap,
                 bins=self.bins,
                 changed=self.changed_bins,
                 sensitivity=self.sensitivity,
                 neighbours=self.neighbours,
                 tick_milliseconds=self.tick_milliseconds,
                 squares=self.account.squares,
-                draws=self.changed_bins * self.account.values,
+                draws=self.schedule.changed * self.account.values,
             ),
         )
 
@@ -209,7 +225,7 @@ class RealTimeRelease:
             "budget in rho": in_nats(self.budget),
             "charge of the first value in rho": in_nats(charge),
             "values that the budget pays for": self.account.values,
-            "a new budget after so many ticks": self.period,
+            "a new budget after so many ticks": self.personal_cap.ticks if self.personal_cap else self.period,
             "standard deviation of the noise of the first value": self.noise_deviation,
             "noise variance by the bound of the paper, relative": (
                 total / paper_total(self.epsilon, self.delta)
@@ -240,7 +256,13 @@ class RealTimeRelease:
             (self.weight or 0.0).hex(),
             self.presentation,
             *(share.hex() for share in self.shares),
+            *(() if self.personal_cap is None else (self.personal_cap.identity(),)),
         )
+
+    @property
+    def _counted(self) -> int:
+        """Return in how many ticks one person counts at most under the cap; 0 without one."""
+        return 0 if self.personal_cap is None else self.personal_cap.counted
 
     def _due(self, state: State) -> Integers:
         return self.schedule.steps(state["count"][:, 0])
@@ -253,6 +275,8 @@ class RealTimeRelease:
 
     def _pays(self, state: State, steps: Integers, spent: Integers) -> Booleans:
         """Return whether the account pays for values with these steps."""
+        if self.personal_cap is not None:
+            return steps > 0
         affordable = (steps > 0) & (spent + self.schedule.charges(steps) <= self.budget)
         if self.period is None:
             affordable &= state["count"][:, 0] < self.account.values

@@ -15,8 +15,11 @@ from fugu.dataflows.records.alphabet import Alphabet as Groups
 from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.contributions import Contributions, Figures
 from fugu.dataflows.records.numbers import Numbers
+from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.stage_kind import StageKind
+from fugu.dataflows.stages.summing import Summing
 from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE
+from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.wevent.limits import LARGEST_VALUE
 
 _LARGEST_UNITS = 2**32
@@ -98,6 +101,15 @@ class AggregateOperator(OperatorSection):
     @abstractmethod
     def in_ticks(self) -> Ticks:
         """Return the ticks of event time."""
+
+    @property
+    def personal_cap(self) -> PersonalCap | None:
+        """Return in how many ticks of a period a user counts, if that is limited."""
+        return None
+
+    def summing(self, ticks: Ticks, admission: Admission) -> Summing:
+        """Return the stage that sums what the users of a partition contribute."""
+        return Summing(ticks, self.group_count, admission, self.sets, self.personal_cap)
 
     def not_covered(self, *, copies: bool, budget: bool, partials: str) -> list[str]:
         return [

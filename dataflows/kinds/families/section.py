@@ -31,6 +31,7 @@ Evaluation = Literal[
     "windows",
     "policies",
     "real_time",
+    "totals",
     "anonymity",
     "collected",
 ]

@@ -72,11 +72,21 @@ class SeriesBudget(Section):
 
     @model_validator(mode="after")
     def _check_shares(self) -> Self:
-        if sum(part is not None for part in (self.horizon, self.period, self.decay)) != 1:
+        shared = sum(part is not None for part in (self.horizon, self.period, self.decay))
+        if self.capped and (shared or self.shares is not None):
+            raise ValueError(
+                "contributions: take the place of horizon, period, decay and shares; delete those"
+            )
+        if not self.capped and shared != 1:
             raise ValueError("horizon, period, decay: write exactly one of them")
         if self.shares is not None and self.horizon is None:
             raise ValueError("shares: go with a horizon; delete them")
         return self
+
+    @property
+    def capped(self) -> bool:
+        """Return whether a personal cap says for how many ticks the budget is."""
+        return False
 
     @property
     def weight(self) -> float | None:
@@ -113,6 +123,8 @@ class SeriesBudget(Section):
 
     @property
     def _shared(self) -> str:
+        if self.capped:
+            return "for each period of contributions anew, for the ticks that a user counts in"
         if self.shares is not None:
             return (
                 f"shared among {self.horizon:,} values, which take {len(self.shares)} shares in "

@@ -28,7 +28,9 @@ class WEventOperator(DeclaredAggregate):
 
     example = DeclaredAggregate.example + "window: 4\n"
     protected = "what one person contributes, per any `window` ticks in a row"
-    instead = dict.fromkeys(("flags", "samples", "process_variance", "horizon"), _NOT_HERE)
+    instead = dict.fromkeys(
+        ("flags", "samples", "process_variance", "horizon", "contributions"), _NOT_HERE
+    )
     strategy_class: ClassVar[type[Strategy]]
 
     epsilon: Annotated[Epsilon, Field(le=50)] | None = None

@@ -107,7 +107,7 @@ def extent_of(guarantee: Guarantee, width: int) -> int | None:
             return None
         case "release":
             return 1
-        case "window":
+        case "window" | "period":
             assert guarantee.window is not None
             return guarantee.window * (guarantee.tick_milliseconds or width) // width
         case _:
@@ -132,6 +132,8 @@ def compared(
     extent = extent_of(guarantee, ticks.width)
     course = course_of(operator.group_count, extent, steps)
     first = _BEGIN // ticks.width
+    if guarantee.per == "period" and extent is not None:
+        first += -(first + course.before) % extent
     middle = first + course.before + course.differing // 2
     subject = aggregate_of(file, possible[0], first, middle)
     keeps = "presence" in guarantee.neighbours.kept

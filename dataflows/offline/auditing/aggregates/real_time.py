@@ -1,5 +1,6 @@
 """Audit real-time release of figures: Gaussian noise, and a filter of what was released."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -21,6 +22,7 @@ from fugu.operators.auditing.steps_as_drawn import Steps, steps_of
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.loss import GaussianLoss
 from fugu.operators.noise.discrete_gaussian import PRECISION
+from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 
 _MOST_TICKS = 1_000
@@ -38,7 +40,12 @@ def audited_real_time(file: PipelineFile, steps: int) -> Audited:
     ticks = _ticks(release)
     measured = steps_of(release, ticks, between=subject.before)
     extent = extent_of(guarantee, operator.in_ticks().width)
-    squares = _squares(measured, comparison, release.sensitivity, extent)
+    cap = release.personal_cap
+    squares = (
+        _squares(measured, comparison, release.sensitivity, extent)
+        if cap is None
+        else _capped_squares(measured, comparison, release.sensitivity, cap)
+    )
     return Audited(
         worst=(
             WorstCase(
@@ -50,7 +57,7 @@ def audited_real_time(file: PipelineFile, steps: int) -> Audited:
             ),
         ),
         checks=(
-            *checks(comparison, release.sensitivity * release.changed_bins),
+            *checks(comparison, release.sensitivity * (2 if cap else release.changed_bins)),
             Check(PUBLIC, measured.public),
             *_stated(guarantee, squares),
             _law(comparison, release, int(measured.steps[0])),
@@ -61,6 +68,8 @@ def audited_real_time(file: PipelineFile, steps: int) -> Audited:
 
 
 def _ticks(release: RealTimeRelease) -> int:
+    if release.personal_cap is not None:
+        return min(_MOST_TICKS, release.personal_cap.ticks)
     lasts = release.horizon or release.account.values or _MOST_TICKS
     wanted = 2 * release.period + 2 if release.period is not None else lasts + 2
     return min(_MOST_TICKS, wanted)
@@ -78,6 +87,21 @@ def _squares(measured: Steps, comparison: Comparison, sensitivity: int, extent: 
     length = min(extent or len(squares), len(squares))
     most = max(sum(squares[at : at + length]) for at in range(len(squares) - length + 1))
     return -(-most * largest // sensitivity**2)
+
+
+def _capped_squares(
+    measured: Steps, comparison: Comparison, sensitivity: int, cap: PersonalCap
+) -> int:
+    """Return the most that neighbours differ by in a period, in squared grid steps."""
+    base = comparison.truths[comparison.base]
+    most = 0
+    for truths in comparison.truths.values():
+        periods: Counter[int] = Counter()
+        for tick in truths.keys() & base.keys():
+            apart = truths[tick] - base[tick]
+            periods[cap.period_of(tick)] += sum(int(unit) ** 2 for unit in apart)
+        most = max(most, *periods.values())
+    return -(-most * int(measured.steps.max()) ** 2 // sensitivity**2)
 
 
 def _stated(guarantee: Guarantee, squares: int) -> Iterator[Check]:

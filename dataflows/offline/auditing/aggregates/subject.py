@@ -61,7 +61,7 @@ class Aggregate:
             self.population.partitioner, PARTITIONS, most, covers=self.operator.covers
         )
         operator = self.operator
-        bounding = Summing(operator.in_ticks(), operator.group_count, admission, operator.sets)
+        bounding = operator.summing(operator.in_ticks(), admission)
         tables = [RowTable(bounding.start) for _ in range(PARTITIONS)]
         entries: list[bytes] = []
         changes = dict(self.changes)

@@ -6,6 +6,7 @@ from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.dataflows.kinds.families.section import Evaluation
 from fugu.dataflows.offline.auditing.aggregates.policies import audited_policies
 from fugu.dataflows.offline.auditing.aggregates.real_time import audited_real_time
+from fugu.dataflows.offline.auditing.aggregates.totals import audited_totals
 from fugu.dataflows.offline.auditing.aggregates.windows import audited_windows
 from fugu.dataflows.offline.auditing.audited import Audited
 from fugu.dataflows.offline.auditing.collected.family import audited_collected
@@ -21,6 +22,7 @@ _FAMILIES: Mapping[Evaluation, Callable[[PipelineFile, int], Audited]] = {
     "windows": audited_windows,
     "policies": audited_policies,
     "real_time": audited_real_time,
+    "totals": audited_totals,
     "collected": audited_collected,
 }
 

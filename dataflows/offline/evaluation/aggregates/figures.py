@@ -18,7 +18,6 @@ from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.merging import Merging
 from fugu.dataflows.stages.partial_sums import PartialSums
-from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import (
     Array,
@@ -97,7 +96,7 @@ class Summed:
         admission = Admission(
             "unchecked", partitions=1, max_keys=pipeline.state.max_keys, covers=operator.covers
         )
-        bounding = Summing(ticks, operator.group_count, admission, operator.sets)
+        bounding = operator.summing(ticks, admission)
         table, partials, dead = RowTable(bounding.start), list[PartialSums](), DeadLetters()
         for part in batches(sample.decoded, RECORDS_PER_BATCH):
             bounded = bounding(part, table)

@@ -23,6 +23,7 @@ from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array
+from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
 
@@ -45,12 +46,13 @@ class Aggregate:
     ticks: Ticks = SECONDS
     sums: bool = False
     admission: Admission = field(default_factory=lambda: Admission("unchecked", 1, 1_000))
+    cap: PersonalCap | None = None
 
     def __post_init__(self) -> None:
         amounts = Numbers("kw", units_per_one=10) if self.sums else None
         domain = Contributions(Alphabet("zone", GROUPS), amounts, lower=-20, upper=50)
         self.codec = Codec(domain, 1_000_000, FieldTimestamp("at", 1))
-        self.bounding = Summing(self.ticks, len(GROUPS), self.admission)
+        self.bounding = Summing(self.ticks, len(GROUPS), self.admission, cap=self.cap)
         self.tables = [RowTable(self.bounding.start) for _ in range(self.partitions)]
         self.offsets = [0] * self.partitions
         scope = DrawScope(Secret(bytes(32)), "city", "exact", 1, bytes(32))

@@ -12,7 +12,6 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.log_entries import read_entry
 from fugu.dataflows.stages.merging import Merging
-from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
@@ -43,7 +42,7 @@ def live(file: PipelineFile, path: Path, secret: Secret) -> Iterator[list[float]
     pipeline, operator, configured = file.pipeline, operator_of(file), configure(file)
     lines = path.read_bytes().splitlines()
     everybody = Admission("unchecked", 1, pipeline.state.max_keys, covers=operator.covers)
-    bounding = Summing(operator.in_ticks(), operator.group_count, everybody, operator.sets)
+    bounding = operator.summing(operator.in_ticks(), everybody)
     mechanism, table = configured.mechanism, RowTable(bounding.start)
     law = mechanism.law_digest()
     scope = DrawScope(secret, pipeline.name, operator.kind, pipeline.version, law)

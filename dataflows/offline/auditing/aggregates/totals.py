@@ -1,0 +1,132 @@
+"""Audit running totals: what is measured, as the real step measures it, and attacks on figures."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from fugu.dataflows.kinds.running_total import RunningTotalOperator
+from fugu.dataflows.offline.auditing.aggregates.building import (
+    attacks_on,
+    compared,
+    extent_of,
+    with_few_groups,
+)
+from fugu.dataflows.offline.auditing.aggregates.checks import checks
+from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison, Truths
+from fugu.dataflows.offline.auditing.audited import ROOT, Audited, Check, WorstCase
+from fugu.dataflows.offline.auditing.gaussian_loss import nats_at
+from fugu.dataflows.offline.auditing.shapes import DRAWS, follows_gaussian
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.auditing.chosen_points import ChosenPoints
+from fugu.operators.guarantee import Guarantee
+from fugu.operators.loss import GaussianLoss
+from fugu.operators.mechanism import Inputs, Integers
+from fugu.operators.noise import wide_gaussian
+from fugu.operators.noise.gaussian_account import VARIANCE
+from fugu.operators.totals.buffers import UNIT
+from fugu.operators.totals.running_total import RunningTotal
+
+
+def audited_totals(file: PipelineFile, steps: int) -> Audited:
+    """Return how far measurements of neighbours are apart, and attacks on published totals."""
+    file, left_out = with_few_groups(file)
+    operator = file.pipeline.operator
+    assert isinstance(operator, RunningTotalOperator)
+    totals = operator.release()
+    [guarantee] = totals.guarantees()
+    comparison, numbers = compared(file, guarantee, steps)
+    extent = extent_of(guarantee, operator.in_ticks().width)
+    apart = _squares(totals, comparison)
+    variance = wide_gaussian.VARIANCE if totals.precision.wide else VARIANCE
+    alike = -(-apart * VARIANCE // variance)
+    bound = totals.bin_changes * totals.sensitivity
+    return Audited(
+        worst=(
+            WorstCase(
+                guarantee.notion,
+                f"the epsilon of what is measured, at delta {guarantee.total_delta:.3g}",
+                f"the {len(comparison.truths) - 1} inputs compared",
+                guarantee.epsilon,
+                nats_at(alike, guarantee.total_delta),
+            ),
+        ),
+        checks=(
+            *checks(comparison, bound),
+            *_stated(guarantee, alike),
+            _law(comparison, totals),
+        ),
+        attacks=tuple(attacks_on(guarantee, comparison, numbers, lambda said: None)),
+        not_reached=(*left_out, *_not_reached(comparison, extent, totals)),
+    )
+
+
+def measured(totals: RunningTotal, truths: Truths) -> Mapping[int, Integers]:
+    """Return what is measured at each tick without noise: what the memory of readers is made of."""
+    state, found = totals.start(1), dict[int, Integers]()
+    nothing = np.zeros((1, totals.bins * (wide_gaussian.DRAWS if totals.precision.wide else 1)))
+    weights = np.array(totals.buffers.weights) / UNIT
+    factors = np.array(totals.buffers.factors) / UNIT
+    for tick in sorted(truths):
+        state = totals.elapse(state, np.array([tick]))
+        before = state["memory"][0]
+        block = int(state["block"][0])
+        draws = ChosenPoints(nothing.astype(np.int64))
+        state, _ = totals.step(state, Inputs(truths[tick][None]), draws)
+        if int(state["block"][0]) != block:
+            before = np.zeros_like(before)
+        decoded = state["memory"][0][:, 0] - factors[0] * before[:, 0]
+        mixed = decoded + np.sum(weights * before, axis=1)
+        found[tick] = np.rint(mixed).astype(np.int64)
+    return found
+
+
+def _squares(totals: RunningTotal, comparison: Comparison) -> int:
+    """Return the most that inputs measure apart in one period, or in all ticks, in squared steps.
+
+    Inputs that differ in more than the promise is about are left out where it is about all ticks of
+    a window: they are attacked only.
+    """
+    base = measured(totals, comparison.truths[comparison.base])
+    cap, most = totals.personal_cap, 0
+    for said, truths in comparison.truths.items():
+        differing = sum(one != two for one, two in zip(said, comparison.base, strict=True))
+        if cap is None and differing > totals.precision.changes.counted:
+            continue
+        other, periods = measured(totals, truths), Counter[int]()
+        for tick in base.keys() & other.keys():
+            block = 0 if cap is None else cap.period_of(tick)
+            periods[block] += sum(int(unit) ** 2 for unit in other[tick] - base[tick])
+        most = max(most, *periods.values())
+    return most
+
+
+def _stated(guarantee: Guarantee, squares: int) -> Iterator[Check]:
+    if isinstance(guarantee.loss, GaussianLoss):
+        yield Check(
+            "neighbours differ by no more squared grid steps than the promise states",
+            squares <= guarantee.loss.squares,
+            f"{squares:,} of {guarantee.loss.squares:,}",
+        )
+
+
+def _law(comparison: Comparison, totals: RunningTotal) -> Check:
+    """Compare the noise of the first total with its Gaussian law."""
+    truths = comparison.truths[comparison.base]
+    first = min(truths)
+    streams = [b"%d" % run for run in range(DRAWS)]
+    subject = replace(comparison.subject, mechanism=totals)
+    releases = subject.released_at(first, comparison.base, ROOT.derive("law"), streams)
+    noise = (releases.values - truths[first])[:, 0] / totals.precision.noise
+    return follows_gaussian("noise follows the Gaussian law of its grid steps", noise)
+
+
+def _not_reached(
+    comparison: Comparison, extent: int | None, totals: RunningTotal
+) -> Iterator[str]:
+    run = len(comparison.base)
+    if run < totals.ticks:
+        yield f"the end of a horizon or period: runs have {run} ticks of {totals.ticks:,}"
+    if extent is not None and run < extent + 1:
+        yield f"attacks on more than is promised: runs have {run} ticks, and that is {extent:,}"

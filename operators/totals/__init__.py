@@ -1,0 +1,1 @@
+"""Running totals by factorised noise."""

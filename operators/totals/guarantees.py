@@ -1,0 +1,94 @@
+"""The guarantee of running totals: of windows of a horizon, or of periods under a personal cap."""
+
+from fugu.operators.guarantee import Guarantee, Neighbours
+from fugu.operators.personal_cap import PersonalCap
+from fugu.operators.points import (
+    BEYOND_A_WINDOW,
+    CORRELATION,
+    DEPENDENT_OTHERS,
+    EXACT_SUMS_SEEN,
+    KEYED_HASH,
+    OTHERS_KNOWN,
+    SAME_PEOPLE,
+    SECRET,
+    TIMES_OF_RECORDS,
+    WHOLE_RECORDS,
+    Point,
+)
+from fugu.operators.realtime.guarantees import CAPPED, CLAMPED, ONE_GROUP, WINDOWS_INDEPENDENT
+from fugu.operators.totals.precision import Precision
+from fugu.operators.wevent.guarantees import beyond
+
+_MIXED = Point(
+    "factorised-noise",
+    "noise is added to mixed values, of which totals are post-processing; neighbouring ones differ "
+    "by at most {squares:,} squared steps of noise in all ticks together, rounding included, and "
+    "finite precision is part of delta",
+)
+_SENSITIVITY = Point(
+    "sensitivity-of-totals",
+    "neighbouring inputs differ in at most {counted:,} of {ticks:,} ticks, in each of them by at "
+    "most {units:,} units a group: contributions are clamped, and there is at most one for each "
+    "person and tick",
+)
+_AFTER_THE_HORIZON = Point(
+    "after-the-horizon", "ticks after the first {horizon:,}: they are not released at all"
+)
+_PROOF = Point(
+    "running-total",
+    "continual release specification, sections 2 (Theorems 1 and 2), 3 (rounding) and 4 (Theorems "
+    "3 and 4)",
+)
+
+
+def total_guarantee(
+    *,
+    precision: Precision,
+    horizon: int | None,
+    cap: PersonalCap | None,
+    neighbours: Neighbours,
+    tick_milliseconds: int | None,
+) -> Guarantee:
+    """Return (epsilon, delta)-DP of everything, of a window, or of a period under a `cap`.
+
+    Source: continual release specification, sections 2 to 4.
+    """
+    changes = precision.changes
+    whole = cap is None and changes.counted == horizon
+    window = None if whole else cap.ticks if cap is not None else changes.counted
+    open_end = () if whole else (BEYOND_A_WINDOW, CORRELATION)
+    after = () if horizon is None else (_AFTER_THE_HORIZON.of(horizon=horizon),)
+    capped = () if cap is None else (CAPPED.of(at_most=cap.at_most, ticks=cap.ticks),)
+    assumed = ONE_GROUP.of(units=changes.amount)
+    if cap is None:
+        assumed = _SENSITIVITY.of(
+            counted=changes.counted, ticks=changes.ticks, units=changes.amount
+        )
+    return Guarantee(
+        notion="dp" if whole else "w-event-dp",
+        epsilon=precision.epsilon,
+        delta=precision.delta,
+        per="stream" if whole else "window" if cap is None else "period",
+        window=window,
+        tick_milliseconds=None if whole else tick_milliseconds,
+        tick_by_tick=cap is not None,
+        neighbours=neighbours,
+        adversary=OTHERS_KNOWN if whole else WINDOWS_INDEPENDENT,
+        accounting=(_MIXED.of(squares=precision.squares), *capped),
+        trust=EXACT_SUMS_SEEN,
+        assumptions=(assumed, KEYED_HASH),
+        not_covered=(
+            *after,
+            *open_end,
+            *beyond(neighbours),
+            CLAMPED,
+            SAME_PEOPLE,
+            DEPENDENT_OTHERS,
+            WHOLE_RECORDS,
+            TIMES_OF_RECORDS,
+            SECRET,
+        ),
+        proof=_PROOF,
+        finite_precision_delta=0.0,
+        loss=precision.loss,
+    )

@@ -1,0 +1,162 @@
+"""The precision of factorised noise: how many steps a unit may have for (epsilon, delta)."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import isqrt, nextafter, sqrt
+
+from fugu.operators.loss import GaussianLoss, WideGaussianLoss
+from fugu.operators.noise import wide_gaussian
+from fugu.operators.noise.additive import BudgetBelowResolution
+from fugu.operators.noise.discrete_gaussian import PRECISION
+from fugu.operators.noise.gaussian_account import VARIANCE, squares_of
+from fugu.operators.noise.gaussian_precision import ANY_STEPS, delta_of_draw
+from fugu.operators.totals.buffers import Buffers, participation, root_above, root_below
+
+_LARGEST_STATE = 2**61
+_WORTH_IT = Fraction(1, 100)
+"""The share of the deviation that rounding may cost before draws are wide."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Say by how much inputs differ that are neighbours.
+
+    Neighbours count in at most `counted` of so many `ticks`, any two of them at least `apart`. The
+    squares of their difference are at most `factor` times those of one contribution of `amount`
+    units to each. They differ in at most `groups` groups.
+    """
+
+    ticks: int
+    counted: int
+    factor: int
+    amount: int
+    groups: int
+    apart: int = 1
+
+    @property
+    def indices(self) -> int:
+        """Return in how many indices neighbours may differ: later ones hold the changed ones."""
+        return self.ticks * self.groups
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Choose the scale of factorised noise: the largest at which (epsilon, delta) holds in full.
+
+    Claim. Indices q and q' of neighbours differ by at most sqrt(squares) in L2: s times what the
+    matrix makes of what they differ by, and at most e steps of rounding for each index. Noise of
+    the deviation of a draw then keeps (epsilon, delta) by the exact account, of whose delta the
+    part `reserved` is for finite precision.
+
+    `scale` is a, that of a unit in units of 2^-F steps, the largest integer that satisfies it.
+    Draws are `wide` where rounding would cost more than a hundredth of the deviation otherwise.
+    Raises `ValueError` where delta does not cover finite precision, and `BudgetBelowResolution`
+    where no scale is left.
+
+    >>> buffers = Buffers((182185096, 115304809), (4165248134, 4282929292))
+    >>> changes = Changes(ticks=1000, counted=10, factor=2, amount=1, groups=6)
+    >>> scale_of(buffers, changes, squares=112621999)
+    1238386
+
+    Source: continual release specification, sections 3 (rounding, wide draws) and 4.
+    """
+
+    buffers: Buffers
+    changes: Changes
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        if self.reserved >= Fraction(self.delta):
+            raise ValueError(
+                f"delta: {self.delta:g} does not cover what finite precision adds to so many "
+                f"ticks and groups, about {float(self.reserved):.2g}; give more, or a shorter "
+                "horizon or period"
+            )
+        if self.scale < 1:
+            raise BudgetBelowResolution(
+                "epsilon, delta: pay for no measurement at all; give more, or let people count in "
+                "fewer ticks"
+            )
+
+    @cached_property
+    def reserved(self) -> Fraction:
+        """Return the part of delta for finite precision: no draw moves by more than all do, but
+        the two parts of a wide one may."""
+        most = isqrt(squares_of(self.epsilon, self.delta)) + 1
+        return self.draws * delta_of_draw(ANY_STEPS if self.wide else most, self.epsilon)
+
+    @cached_property
+    def wide(self) -> bool:
+        """Return whether draws are wide."""
+        root = root_below(Fraction(squares_of(self.epsilon, self.delta)))
+        lost = _of_rounding(self.buffers, self.changes)
+        return lost > _WORTH_IT * root
+
+    @cached_property
+    def squares(self) -> int:
+        """Return the most squared steps by which indices of neighbours differ."""
+        left = Fraction(self.delta) - self.reserved
+        nearest = float(left)
+        below = nextafter(nearest, 0.0) if nearest > left else nearest
+        variance = wide_gaussian.VARIANCE if self.wide else VARIANCE
+        return squares_of(self.epsilon, below, variance)
+
+    @cached_property
+    def scale(self) -> int:
+        """Return a."""
+        return scale_of(self.buffers, self.changes, self.squares)
+
+    @property
+    def draws(self) -> int:
+        """Return how many draws of the table differ between neighbours, at most."""
+        return self.changes.indices * (wide_gaussian.DRAWS if self.wide else 1)
+
+    @property
+    def loss(self) -> GaussianLoss:
+        """Return what all releases lose; squares of wide draws count as those of single ones."""
+        if not self.wide:
+            return GaussianLoss(self.squares, self.draws)
+        alike = -(-self.squares * VARIANCE // wide_gaussian.VARIANCE)
+        return WideGaussianLoss(alike, self.draws)
+
+    @property
+    def steps_of_unit(self) -> float:
+        """Return s: how many steps a unit has."""
+        return self.scale / (1 << self.buffers.guard_bits)
+
+    @property
+    def noise(self) -> float:
+        """Return the deviation of the noise of a measurement, in units."""
+        squared = wide_gaussian.SQUARED_DEVIATION if self.wide else 4**PRECISION
+        return sqrt(squared) / self.steps_of_unit
+
+    @property
+    def noise_of_a_change(self) -> float:
+        """Return the deviation that the noise on a unit has where one tick changes by one."""
+        variance = wide_gaussian.VARIANCE if self.wide else VARIANCE
+        return sqrt(variance / self.squares)
+
+    @cached_property
+    def largest(self) -> int:
+        """Return the largest value, a power of two, with which 64 bits are enough."""
+        largest = 1
+        while self.buffers.largest_index(2 * largest, self.scale) < _LARGEST_STATE:
+            largest *= 2
+        return largest
+
+
+def scale_of(buffers: Buffers, changes: Changes, squares: int) -> int:
+    """Return the largest scale at which indices of neighbours differ by so many squares at most."""
+    root = root_below(Fraction(squares)) - _of_rounding(buffers, changes)
+    if root <= 0:
+        return 0
+    unit = participation(buffers, changes.ticks, changes.counted, changes.apart)
+    moved = root_above(changes.factor * changes.amount**2 * unit)
+    return int(root * 2**buffers.guard_bits / moved)
+
+
+def _of_rounding(buffers: Buffers, changes: Changes) -> Fraction:
+    """Return what roundings of all indices that may differ add up to, in steps, rounded up."""
+    return root_above(buffers.rounding**2 * changes.indices)

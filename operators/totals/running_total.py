@@ -1,0 +1,294 @@
+"""Running totals by factorised noise: mixed values are measured, and totals are made of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from fugu.operators.byte_fields import binding_digest, digest_of
+from fugu.operators.columns import where_rows
+from fugu.operators.declared import take_whole_numbers
+from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
+from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State
+from fugu.operators.noise import discrete_gaussian, wide_gaussian
+from fugu.operators.personal_cap import Booleans, PersonalCap
+from fugu.operators.randomness import draws_of
+from fugu.operators.totals.buffers import Buffers
+from fugu.operators.totals.errors import TotalErrors
+from fugu.operators.totals.fitted import LARGEST_TICKS, fitted
+from fugu.operators.totals.guarantees import total_guarantee
+from fugu.operators.totals.precision import Changes, Precision
+from fugu.operators.wevent.limits import (
+    LARGEST_BINS,
+    LARGEST_EPSILON,
+    LARGEST_VALUE,
+    require_length,
+    require_size,
+    vectors,
+)
+from fugu.operators.wevent.tick import kinds_of
+
+_NEVER = -(2**63)
+
+
+@dataclass(frozen=True, eq=False)
+class RunningTotal:
+    """Publish running totals with noise of which each tick keeps little.
+
+    Claim. Over a `horizon` of T ticks, what one person contributes to any `window` ticks in a row
+    is (epsilon, delta)-DP in all releases together, finite precision included; with a window of T
+    that is everything. With a `personal_cap` instead, what one person contributes to an aligned period of
+    the cap is, whatever the person does in it, and periods follow each other for ever.
+
+    A tick mixes its figure with what buffers remember of those before it, rounds the sum to a grid,
+    and adds discrete Gaussian noise. Nothing else leaves. The mixing is undone in public, and the
+    total is the sum. Its noise grows much slower than the root of T that noise on each tick has,
+    because noise of neighbouring ticks partly cancels; for a window of T, or a cap that hardly
+    caps, there is nothing to gain, and buffers are as good as none. What neighbours may differ by
+    is the largest norm of the mixed contributions of one person, and roundings.
+
+    With a cap every period has buffers and noise of its own: totals go on, and the variances of
+    periods add up. After a horizon nothing is released but the last total.
+
+    Parameters: `bins`; `sensitivity` in units, by how much one person's contribution changes a bin
+    at most (with a cap: how much it amounts to, whatever its sign); `changed_bins`, how many bins
+    it changes (2 if it can move between bins; a cap says it itself); `epsilon` in nats and `delta`;
+    `horizon`, perhaps with a `window`, or `personal_cap`, whose `apart` is 1. Input: integers `(rows,
+    bins)`; of figures beyond `largest` the rest is cut off. Release: doubles `(rows, bins)`, the
+    totals of all ticks so far, unbiased, with `standard_error (rows,)`; `block` and `position` say
+    which tick of which period, or horizon, it was, so that readers know how errors go together
+    (`totals.errors`). State: buffers, which are raw data, and what all readers know.
+    Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers or
+    not `(rows, bins)`.
+
+    >>> from fugu.operators.trial import released
+    >>> totals = RunningTotal(1, 1, 1, epsilon=1.0, delta=1e-6, horizon=1000, window=1)
+    >>> *_, last = released(totals, [[500]] * 100)
+    >>> last.values.round(1).tolist(), last.annotations["standard_error"].round(1).tolist()
+    ([[49979.8]], [11.8])
+
+    Source: continual release specification, sections 2 to 4; Denisov et al. 2022; McMahan et al.
+    2024.
+    """
+
+    bins: int
+    sensitivity: int
+    changed_bins: int
+    epsilon: float
+    delta: float
+    horizon: int | None = None
+    window: int | None = None
+    personal_cap: PersonalCap | None = field(default=None, kw_only=True)
+    neighbours: Neighbours = field(default=CONTRIBUTIONS, kw_only=True)
+    tick_milliseconds: int | None = field(default=None, kw_only=True)
+    precision: Precision = field(init=False, repr=False)
+
+    kind: ClassVar[str] = "running_total"
+    implementation: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        take_whole_numbers(self)
+        require_size("bins", self.bins, LARGEST_BINS)
+        require_size("sensitivity", self.sensitivity, LARGEST_VALUE)
+        require_size("changed_bins", self.changed_bins, min(2, self.bins))
+        require_length(self.tick_milliseconds)
+        if not 0.0 < self.epsilon <= LARGEST_EPSILON:
+            raise ValueError(
+                f"epsilon: must be above 0 and at most {LARGEST_EPSILON:g} nats, not {self.epsilon}"
+            )
+        if not 0.0 < self.delta < 1.0:
+            raise ValueError(f"delta: must be above 0 and below 1, not {self.delta}")
+        object.__setattr__(self, "precision", self._precision(self._changes()))
+
+    def _changes(self) -> Changes:
+        cap = self.personal_cap
+        if (cap is None) == (self.horizon is None):
+            raise ValueError("horizon, personal_cap: give exactly one of them")
+        if cap is None:
+            assert self.horizon is not None
+            require_size("horizon", self.horizon, LARGEST_TICKS)
+            window = self.horizon if self.window is None else self.window
+            require_size("window", window, self.horizon)
+            groups = min(self.bins, self.changed_bins * window)
+            return Changes(self.horizon, window, self.changed_bins, self.sensitivity, groups)
+        if self.window is not None:
+            raise ValueError("window: goes with a horizon, not with a cap")
+        if cap.ticks > LARGEST_TICKS:
+            raise ValueError(f"personal_cap: a period has at most {LARGEST_TICKS:,} ticks, not {cap.ticks}")
+        if cap.apart > 1:
+            raise ValueError("personal_cap: apart must be 1, because ticks that nobody is in are left out")
+        groups = min(self.bins, 2 * cap.counted)
+        return Changes(cap.ticks, cap.counted, cap.factor, self.sensitivity, groups)
+
+    def _precision(self, changes: Changes) -> Precision:
+        buffers = fitted(changes.ticks, changes.counted)
+        return Precision(buffers, changes, self.epsilon, self.delta)
+
+    @property
+    def buffers(self) -> Buffers:
+        """Return how values are mixed."""
+        return self.precision.buffers
+
+    @property
+    def ticks(self) -> int:
+        """Return how many ticks are measured at most, or how many a period has."""
+        return self.precision.changes.ticks
+
+    @property
+    def bin_changes(self) -> int:
+        """Return how many times its sensitivity one contribution changes a tick, over all bins."""
+        return self.changed_bins if self.personal_cap is None else min(self.bins, 2)
+
+    @property
+    def largest(self) -> int:
+        """Return the largest figure of a tick that is not cut off."""
+        return min(LARGEST_VALUE, self.precision.largest)
+
+    @cached_property
+    def errors(self) -> TotalErrors:
+        """Return what is known of the errors of totals."""
+        return TotalErrors(self.buffers, self.ticks, self.precision.noise)
+
+    @cached_property
+    def _variances(self) -> Floats:
+        return self.errors.variances
+
+    def start(self, rows: int) -> State:
+        """Return the state before the first tick: totals are 0."""
+        remembered = (rows, self.bins, len(self.buffers))
+        return {
+            "buffers": np.zeros(remembered, dtype=np.int64),
+            "memory": np.zeros(remembered),
+            "total": np.zeros((rows, self.bins)),
+            "closed": np.zeros((rows, self.bins)),
+            "closed_variance": np.zeros(rows),
+            "position": np.zeros(rows, dtype=np.int64),
+            "tick": np.full(rows, _NEVER),
+            "block": np.full(rows, _NEVER),
+        }
+
+    def elapse(self, state: State, ticks: Integers) -> State:
+        """Note the tick that comes; it may begin a period of the cap."""
+        return {**state, "tick": np.maximum(state["tick"], ticks)}
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        """Measure the mixed figures of a tick, and add what they stand for to the total."""
+        largest = self.largest
+        values = np.clip(vectors(inputs.values, self.bins), -largest, largest)
+        state = self._in_its_period(state)
+        alive = state["position"] < self.ticks
+        index, buffers = self.buffers.encode(state["buffers"], values, self.precision.scale)
+        measured = self._measured(index, np.flatnonzero(alive), draws)
+        value, memory = self.buffers.decode(state["memory"], measured)
+        changed = {"buffers": buffers, "memory": memory, "total": state["total"] + value}
+        after: State = {
+            **state,
+            **{name: where_rows(alive, column, state[name]) for name, column in changed.items()},
+            "position": state["position"] + alive,
+        }
+        return after, Releases(self._told(after), self._annotations(after, alive), kinds_of(alive))
+
+    def _in_its_period(self, state: State) -> State:
+        """Return every row in the period of its tick: what was closed adds to what was before."""
+        if self.personal_cap is None:
+            return {**state, "block": np.zeros_like(state["block"])}
+        block = np.where(state["tick"] == _NEVER, 0, state["tick"]) // self.personal_cap.ticks
+        begins = block > state["block"]
+        if not begins.any():
+            return state
+        variance = state["closed_variance"] + self._variances[state["position"]]
+        fresh = self.start(len(begins))
+        begun: State = {
+            **fresh,
+            "tick": state["tick"],
+            "closed": self._told(state),
+            "closed_variance": variance,
+            "block": block,
+        }
+        return {name: where_rows(begins, begun[name], state[name]) for name in state}
+
+    def _measured(self, index: Integers, rows: Integers, draws: Draws) -> Floats:
+        """Return noisy indices of `rows`, and zeros of the others.
+
+        A draw is bound to the indices of its tick.
+        """
+        measured = np.zeros(index.shape)
+        if len(rows):
+            bindings = [binding_digest(row.tobytes()) for row in index[rows].astype(">i8")]
+            wide = self.precision.wide
+            words = draws_of(draws, rows, len(index)).words(
+                "release",
+                bindings,
+                coordinates=self.bins * (wide_gaussian.DRAWS if wide else 1),
+                count=discrete_gaussian.WORDS_PER_DRAW,
+            )
+            sampler = wide_gaussian if wide else discrete_gaussian
+            measured[rows] = index[rows] + sampler.sample(words)
+        return measured
+
+    def _told(self, state: State) -> Array:
+        """Return the totals of all periods, in units."""
+        return np.asarray(state["closed"] + state["total"] / self.precision.steps_of_unit)
+
+    def _annotations(self, state: State, alive: Booleans) -> State:
+        variance = state["closed_variance"] + self._variances[state["position"]]
+        return {
+            "published": alive.copy(),
+            "standard_error": np.sqrt(variance),
+            "block": state["block"].copy(),
+            "position": state["position"].copy(),
+        }
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """Return the guarantee of a window, of everything, or of a period."""
+        return (
+            total_guarantee(
+                precision=self.precision,
+                horizon=self.horizon,
+                cap=self.personal_cap,
+                neighbours=self.neighbours,
+                tick_milliseconds=self.tick_milliseconds,
+            ),
+        )
+
+    def audit(self) -> Mapping[str, object]:
+        """Return noise and errors, and what noise of each tick by itself would do."""
+        precision, changes = self.precision, self.precision.changes
+        middle = np.arange(1, self.ticks + 1).mean()
+        alone = float(np.sqrt(changes.factor * changes.counted * middle)) * changes.amount
+        mixed = float(np.sqrt(self._variances[1:].mean()))
+        return {
+            "weights of buffers, in units of 2^-32": list(self.buffers.weights),
+            "factors of buffers, in units of 2^-32": list(self.buffers.factors),
+            "scale": precision.scale,
+            "squared steps that neighbours differ by, at most": precision.squares,
+            "wide draws": precision.wide,
+            "standard deviation of a measurement": precision.noise,
+            "standard error of the first total": float(np.sqrt(self._variances[1])),
+            "standard error of the last total": float(np.sqrt(self._variances[-1])),
+            "root mean square error of totals": mixed,
+            "the same, of noise on each tick": alone * precision.noise_of_a_change,
+            "largest figure that is not cut off": self.largest,
+            "delta of finite precision, part of delta": float(precision.reserved),
+        }
+
+    def law_digest(self) -> bytes:
+        """Identify kind, implementation and all parameters."""
+        changes = self.precision.changes
+        return digest_of(
+            self.kind,
+            self.implementation,
+            self.bins,
+            changes.ticks,
+            changes.counted,
+            changes.factor,
+            changes.amount,
+            *self.buffers.weights,
+            *self.buffers.factors,
+            self.buffers.guard_bits,
+            self.precision.scale,
+            int(self.precision.wide),
+            b"" if self.personal_cap is None else self.personal_cap.identity(),
+        )

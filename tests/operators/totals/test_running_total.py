@@ -1,0 +1,182 @@
+"""Running totals: what is exact without noise, how far noise is off, and what begins anew."""
+
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from fugu.operators.guarantee import PRESENCE
+from fugu.operators.mechanism import Floats, Inputs, Integers, Kind, State
+from fugu.operators.noise.gaussian_account import squares_of
+from fugu.operators.personal_cap import PersonalCap
+from fugu.operators.totals.running_total import RunningTotal
+from tests.conformance.example import EPSILONS, Example, Examples, Unusable
+from tests.operators.noise.simulated import SimulatedDraws
+
+COUNTS = np.array([[0, 0, 0], [120, 7, 300], [121, 7, 300], [3, 3, -3]])
+
+
+def examples(kind: type[RunningTotal]) -> tuple[Example, ...]:
+    capped = PersonalCap(2, 6)
+    return (
+        Example(kind(3, 1, 2, 1.0, 1e-6, 100, 1), COUNTS),
+        Example(kind(3, 1, 2, 1.0, 1e-6, personal_cap=capped), COUNTS),
+        Example(kind(1, 5, 1, 0.5, 1e-9, 7, tick_milliseconds=1000), COUNTS[:, :1]),
+        Example(kind(2, 1, 1, 3.0, 1e-6, 9, 3, neighbours=PRESENCE), COUNTS[:, 1:]),
+        Example(kind(3, 1, 2, 1.0, 1e-6, personal_cap=PersonalCap(2, 6, "rising")), COUNTS),
+        Example(kind(3, 1, 1, 1.0, 1e-6, personal_cap=PersonalCap(2, 6, signed=True)), COUNTS),
+        Example(kind(3, 1, 2, 0.2, 1e-6, 4000, 4), COUNTS),
+    )
+
+
+EXAMPLES: Examples = {RunningTotal: examples}
+UNUSABLE: Unusable = {
+    RunningTotal: {
+        "bins": (0, -1, 2**17 + 1),
+        "sensitivity": (0, -1, 2**44 + 1),
+        "changed_bins": (0, -1, 3),
+        "epsilon": (*EPSILONS, 20.1, 1e-20),
+        "delta": (0.0, 1.0, -0.1, 1e-17),
+        "horizon": (0, -1, 2**16 + 1),
+        "window": (0, -1, 2**16 + 1),
+        "tick_milliseconds": (0, -1),
+    }
+}
+
+
+def run(
+    totals: RunningTotal, truth: Integers, seed: int, ticks: range | None = None
+) -> tuple[Floats, list[State]]:
+    """Released totals and annotations of `truth (ticks, rows, bins)`."""
+    state, draws = totals.start(truth.shape[1]), SimulatedDraws(np.random.default_rng(seed))
+    found, told = [], []
+    for tick, values in zip(ticks or range(len(truth)), truth, strict=True):
+        state = totals.elapse(state, np.full(truth.shape[1], tick))
+        state, releases = totals.step(state, Inputs(values), draws)
+        found.append(releases.values)
+        told.append({**releases.annotations, "kind": np.asarray(releases.kinds)})
+    return np.stack(found), told
+
+
+def test_totals_and_their_differences_err_as_much_as_is_said() -> None:
+    """A seeded test of 2,000 runs: within 4 standard errors of a variance, sqrt(2 / 2000)."""
+    totals = RunningTotal(1, 1, 1, 3.0, 1e-6, personal_cap=PersonalCap(10, 100))
+    truth = np.random.default_rng(1).integers(0, 50, (100, 1, 1)).repeat(2000, axis=1)
+    found, told = run(totals, truth, seed=2)
+    errors = (found - np.cumsum(truth, axis=0))[..., 0]
+    within = 4 * sqrt(2 / 2000)
+    for tick in (1, 2, 10, 50, 100):
+        stated = told[tick - 1]["standard_error"][0]
+        assert errors[tick - 1].var() == pytest.approx(stated**2, rel=within)
+        assert abs(errors[tick - 1].mean()) < 4 * stated / sqrt(2000)
+    for first, last in ((0, 1), (9, 10), (40, 64), (20, 90), (76, 100)):
+        before = errors[first - 1] if first else 0.0
+        stated = totals.errors.of_difference(first, last)
+        assert (errors[last - 1] - before).var() == pytest.approx(stated, rel=within)
+
+
+def test_wide_draws_have_the_same_law_with_finer_steps() -> None:
+    totals = RunningTotal(2, 1, 2, 0.2, 1e-6, 4000, 4)
+    assert totals.precision.wide
+    truth = np.full((3, 2000, 2), 10)
+    found, told = run(totals, truth, seed=3)
+    errors = (found - np.cumsum(truth, axis=0))[..., 0]
+    for tick in range(3):
+        stated = told[tick]["standard_error"][0]
+        assert errors[tick].var() == pytest.approx(stated**2, rel=4 * sqrt(2 / 2000))
+
+
+def test_after_the_horizon_the_last_total_is_repeated() -> None:
+    totals = RunningTotal(2, 1, 2, 3.0, 1e-6, 5)
+    found, told = run(totals, np.ones((8, 1, 2), dtype=np.int64), seed=4)
+    assert np.array_equal(found[4:], np.broadcast_to(found[4], (4, 1, 2)))
+    kinds = [int(one["kind"][0]) for one in told]
+    assert kinds == [Kind.FRESH] * 5 + [Kind.REPEATED] * 3
+    assert told[-1]["standard_error"] == told[4]["standard_error"]
+
+
+def test_a_period_of_a_cap_begins_anew_and_totals_go_on() -> None:
+    """Blocks are those of event time; variances of closed ones add up."""
+    totals = RunningTotal(1, 1, 1, 3.0, 1e-6, personal_cap=PersonalCap(1, 4))
+    truth = np.full((9, 1, 1), 1000)
+    found, told = run(totals, truth, seed=5, ticks=range(102, 111))
+    assert [int(one["block"][0]) for one in told] == [25] * 2 + [26] * 4 + [27] * 3
+    assert [int(one["position"][0]) for one in told] == [1, 2, 1, 2, 3, 4, 1, 2, 3]
+    own = totals.errors.variances
+    expected = [own[1], own[2], *(own[2] + own[1:5]), *(own[2] + own[4] + own[1:4])]
+    assert [one["standard_error"][0] ** 2 for one in told] == pytest.approx(expected)
+    assert found[:, 0, 0] == pytest.approx(np.cumsum(truth[:, 0, 0]), abs=5 * sqrt(expected[-1]))
+
+
+def test_buffers_of_a_closed_period_are_forgotten() -> None:
+    """What was contributed in a period leaves no trace in measurements of the next one."""
+    totals = RunningTotal(1, 1, 1, 3.0, 1e-6, personal_cap=PersonalCap(1, 4))
+    state, draws = totals.start(1), SimulatedDraws(np.random.default_rng(6))
+    for tick in range(5):
+        state = totals.elapse(state, np.array([tick]))
+        state, _ = totals.step(state, Inputs(np.array([[10**6 if tick < 4 else 0]])), draws)
+    assert not state["buffers"].any()
+
+
+def test_figures_beyond_what_64_bits_hold_are_cut_off() -> None:
+    totals = RunningTotal(1, 1, 1, 20.0, 1e-3, 2**16, 1)
+    truth = np.array([[[2**44]], [[-(2**44)]]])
+    found, _ = run(totals, truth, seed=7)
+    assert found[0, 0, 0] == pytest.approx(totals.largest, rel=1e-3)
+    assert totals.largest < 2**44
+
+
+@pytest.mark.parametrize(("ticks", "best"), [(312, 2.534), (1000, 2.902), (10_000, 3.634)])
+def test_the_table_is_within_a_tenth_of_what_any_factorisation_can_do(
+    ticks: int, best: float
+) -> None:
+    """Section 3: no factorisation is better than these, for one tick counted."""
+    totals = RunningTotal(1, 1, 1, 3.0, 1e-6, ticks, 1)
+    error = float(np.sqrt(totals.errors.variances[1:].mean()))
+    in_units = error / totals.precision.noise_of_a_change
+    assert best <= in_units <= 1.1 * best
+
+
+@pytest.mark.parametrize(
+    ("ticks", "counted", "fitted"),
+    [(312, 20, 34.570), (1000, 10, 23.315), (10_000, 20, 57.060)],
+)
+def test_the_table_is_near_what_was_fitted_for_a_horizon_of_its_own(
+    ticks: int, counted: int, fitted: float
+) -> None:
+    totals = RunningTotal(1, 1, 1, 3.0, 1e-6, ticks, counted)
+    error = float(np.sqrt(totals.errors.variances[1:].mean()))
+    assert error / totals.precision.noise_of_a_change <= 1.1 * fitted
+
+
+def test_declared_delta_includes_what_finite_precision_adds() -> None:
+    for example in examples(RunningTotal):
+        precision = example.mechanism.precision  # type: ignore[attr-defined]
+        assert 0 < precision.reserved < precision.delta
+        if not precision.wide:
+            assert precision.squares <= squares_of(precision.epsilon, precision.delta)
+
+
+def test_levels_of_privacy_are_told_apart() -> None:
+    [windows] = RunningTotal(3, 1, 2, 1.0, 1e-6, 100, 1).guarantees()
+    [whole] = RunningTotal(3, 1, 2, 1.0, 1e-6, 100).guarantees()
+    [period] = RunningTotal(3, 1, 2, 1.0, 1e-6, personal_cap=PersonalCap(2, 6)).guarantees()
+    assert (windows.notion, windows.per, windows.window) == ("w-event-dp", "window", 1)
+    assert (whole.notion, whole.per, whole.window) == ("dp", "stream", None)
+    assert (period.notion, period.per, period.window) == ("w-event-dp", "period", 6)
+    assert {one.total_delta for one in (windows, whole, period)} == {1e-6}
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("horizon", {}),
+        ("horizon", {"horizon": 6, "personal_cap": PersonalCap(2, 6)}),
+        ("window", {"window": 2, "personal_cap": PersonalCap(2, 6)}),
+        ("personal_cap", {"personal_cap": PersonalCap(2, 2**17)}),
+        ("personal_cap", {"personal_cap": PersonalCap(2, 6, apart=2)}),
+    ],
+)
+def test_what_does_not_go_together_is_refused(name: str, given: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=f"^{name}"):
+        RunningTotal(1, 1, 1, 1.0, 1e-6, **given)  # type: ignore[arg-type]
