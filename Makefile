@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo bikes city clickstream commute heart-rate household patients quick test test-clients acceptance chaos bench docs lint clean need-python need-kafka
+.PHONY: help demo bikes city clickstream commute heart-rate household patients quick test test-clients acceptance chaos bench docs lint clean need-python need-browser need-kafka
 
 # Without cached bytecode each of the hundreds of processes that tests start would compile Python anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -64,7 +64,7 @@ test: need-kafka lint ## run the linters and every test, at last those on a real
 test-clients: need-kafka .venv/dev ## run the tests that use Kafka on kafka-python, too
 	@FUGU_TEST_CLIENT=kafka-python .venv/bin/pytest tests/kafka tests/faults
 
-acceptance: need-kafka .venv/dev ## check the long tables of the specifications
+acceptance: need-kafka need-browser .venv/dev ## check the long tables of the specifications
 	@.venv/bin/pytest -m acceptance
 
 # For example: make chaos ROUNDS=200 SEED=7 STORE=kafka
@@ -94,6 +94,9 @@ clean: ## remove the environment, Kafka and all caches
 
 need-python:
 	@deploy/prerequisites python >/dev/null
+
+need-browser:
+	@deploy/prerequisites browser
 
 need-kafka:
 	@deploy/prerequisites python openssl promtool $(KAFKA) >/dev/null

@@ -1,4 +1,4 @@
-"""Read durations: a number and its unit, such as 500ms, 1s, 15m or 1d, or ISO 8601.
+"""Read durations, such as 500ms, 1s, 15m, 1d or those of ISO 8601, and say them in words.
 
 >>> between("50ms", "60m")("1.5s")
 datetime.timedelta(seconds=1, microseconds=500000)
@@ -21,6 +21,7 @@ DURATION_PATTERN = f"{_DURATION.pattern}|^P.+$"
 AS_JSON = WithJsonSchema({"type": "string", "pattern": DURATION_PATTERN})
 """Describe a duration in a JSON Schema."""
 MILLISECOND = timedelta(milliseconds=1)
+_UNITS = ((86_400_000, "day"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -50,6 +51,20 @@ def whole_milliseconds(shortest: str, longest: str) -> Callable[[object], timede
         return duration
 
     return read
+
+
+def duration(milliseconds: int) -> str:
+    """Say a duration exactly, in at most as many units as it takes.
+
+    >>> duration(900_000), duration(864_000_000), duration(90_061_001)
+    ('15 min', '10 days', '1 day 1 h 1 min 1 s 1 ms')
+    """
+    parts = []
+    for unit, name in _UNITS:
+        number, milliseconds = divmod(milliseconds, unit)
+        if number:
+            parts.append(f"{number} {name}{'s' * (name == 'day' and number > 1)}")
+    return " ".join(parts)
 
 
 def _seconds(value: object) -> float:

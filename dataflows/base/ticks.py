@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.base.durations import duration
 from fugu.dataflows.base.stream_time import PEOPLE, StreamTime
 from fugu.operators.mechanism import Integers
 
@@ -80,14 +81,14 @@ class Ticks:
     @property
     def in_words(self) -> str:
         """Say how long the ticks are."""
-        width, grace = self.width / 1000, self.grace / 1000
-        return f"{width:g} s of event time each, closed {grace:g} s after their end"
+        closed = f"{duration(self.grace)} after their end" if self.grace else "at their end"
+        return f"{duration(self.width)} of event time each, closed {closed}"
 
     @property
     def silence_in_words(self) -> str:
         """Return what is too far ahead, and what comes after a silence, for people."""
         return (
-            f"more than {self.max_jump:,} ticks ({self.max_jump * self.width / 1000:,g} s) after "
+            f"more than {self.max_jump:,} ticks ({duration(self.max_jump * self.width)}) after "
             f"those that are open; after a longer silence {self.time.after_a_silence}, and the "
             "ticks in between are not published"
         )

@@ -69,7 +69,7 @@ def explain(
     With --topology, what two pipelines about the same people tell together, also over different
     sources; without it, of those whose ledger.beside declares it.
     """
-    _require_different([file.path for file in pipelines])
+    require_different([file.path for file in pipelines])
     connected = Connected.of(len(pipelines), topology, matrix, beside_matrix)
     explained = [(file, configure(file).mechanism) for file in pipelines]
     sources: dict[str, list[Promises]] = {}
@@ -97,7 +97,8 @@ def explain(
     check_budgets(sources)
 
 
-def _require_different(paths: Sequence[Path]) -> None:
+def require_different(paths: Sequence[Path]) -> None:
+    """Raise `ConfigurationError` for a pipeline file that is given twice."""
     seen: set[Path] = set()
     for path in paths:
         if path.resolve() in seen:
@@ -112,7 +113,7 @@ def _print(console: Console, file: PipelineFile, mechanism: Mechanism) -> None:
         f"\n[bold]{pipeline.name}[/bold]: {pipeline.source.topic} -> {pipeline.sink.topic}"
     )
     parameters = Table(show_header=False, box=None, padding=(0, 2))
-    for name, value in _parameters(file, mechanism).items():
+    for name, value in parameters_of(file, mechanism).items():
         parameters.add_row(name, str(value))
     console.print(parameters)
     console.print("\n[bold green]What is promised[/bold green]")
@@ -145,7 +146,7 @@ def _document(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
         "pipeline": file.pipeline.name,
         "source": file.pipeline.source.topic,
         "sink": file.pipeline.sink.topic,
-        "parameters": _parameters(file, mechanism),
+        "parameters": parameters_of(file, mechanism),
         **({"alphabet": operator.alphabet} if isinstance(operator, AlphabetOperator) else {}),
         "guarantee_id": guarantee_id(guarantees).decode(),
         "guarantees": [
@@ -167,7 +168,8 @@ def _document(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
     }
 
 
-def _parameters(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
+def parameters_of(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
+    """Return the parameters of a pipeline by their names for people."""
     return {
         "mechanism": f"{mechanism.kind} (implementation {mechanism.implementation})",
         **file.pipeline.operator.parameters(),

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
 
-from fugu.dataflows.base.durations import AS_JSON, MILLISECOND, whole_milliseconds
+from fugu.dataflows.base.durations import AS_JSON, MILLISECOND, duration, whole_milliseconds
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.section import named_file
 from fugu.dataflows.base.ticks import Ticks
@@ -257,8 +257,8 @@ class AnonymizeOperator(OperatorSection):
             "windows": ticks.in_words,
             "stream time": ticks.time.in_words,
             "too far ahead": ticks.silence_in_words,
-            "a point": f"a location and {self.quantum.total_seconds():g} s of time; of several "
-            "records in one, the latest in event time counts",
+            "a point": f"a location and {duration(self.quantum // MILLISECOND)} of time; of "
+            "several records in one, the latest in event time counts",
             "K": f"{self.K:,} people behind any points that somebody knows",
             "rho": f"{self.rho:,} points of a person may be known",
             "sigma": f"no category has more than {share.numerator}/{share.denominator} of the "

@@ -3,10 +3,10 @@
 from decimal import ROUND_CEILING, Context, Decimal
 from math import isinf, sqrt
 
+from fugu.dataflows.base.durations import duration
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.neighbours_text import (
     counted_in_windows,
-    duration,
     per_in_words,
     protected_in_words,
 )
@@ -29,7 +29,7 @@ _COMPOSITIONS: dict[Composition, str] = {
     "total": "this is the composed privacy loss of all releases of a stream",
     "releases": (
         "unbounded under sequential composition: n releases of one stream have at most n times "
-        "epsilon and delta"
+        "epsilon{delta}"
     ),
     "windows": "unbounded under sequential composition of windows",
     "intervals": (
@@ -69,7 +69,9 @@ def parts_in_words(guarantee: Guarantee) -> dict[str, str]:
         "protecting": protected_in_words(guarantee),
         "against": str(guarantee.adversary),
         **{title: words for title, words in optional.items() if words},
-        "composition": _COMPOSITIONS[guarantee.composition],
+        "composition": _COMPOSITIONS[guarantee.composition].format(
+            delta=" and delta" if guarantee.total_delta > 0.0 else ""
+        ),
         "proof": str(guarantee.proof),
     }
 

@@ -1,8 +1,7 @@
 """Say in one sentence, written from data, what the neighbouring relation of a promise is."""
 
+from fugu.dataflows.base.durations import duration
 from fugu.operators.guarantee import Guarantee, Kept, Neighbours, Per
-
-_UNITS = ((86_400_000, "day"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
 
 _OTHERS = {
     "contribution": "another contribution",
@@ -51,20 +50,6 @@ def per_in_words(
             return "relevance interval"
         case "stream":
             return "stream, over its whole life"
-
-
-def duration(milliseconds: int) -> str:
-    """Say a duration exactly, in at most as many units as it takes.
-
-    >>> duration(900_000), duration(864_000_000), duration(90_061_001)
-    ('15 min', '10 days', '1 day 1 h 1 min 1 s 1 ms')
-    """
-    parts = []
-    for unit, name in _UNITS:
-        number, milliseconds = divmod(milliseconds, unit)
-        if number:
-            parts.append(f"{number} {name}{'s' * (name == 'day' and number > 1)}")
-    return " ".join(parts)
 
 
 def counted_in_windows(guarantee: Guarantee) -> str:

@@ -1,5 +1,6 @@
 """Bad records end as dead letters without payload, and what is private is nowhere outside."""
 
+from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from kafka import KafkaConsumer
 
 from tests.dataflows.records.bad_records import CANARY, REFUSED
-from tests.kafka.pipelines import pipeline_document, running, write_pipeline
+from tests.kafka.pipelines import fugu, pipeline_document, running, write_pipeline
 from tests.kafka.records import NOW, Placed, Record, end_offsets, produce, read_topic
 from tests.kafka.topics import TopicFactory
 
@@ -29,6 +30,7 @@ class Outcome:
     dead_letters: list[Record]
     stderr: str
     state: Path
+    report: str
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +41,9 @@ def outcome(
     produce(bootstrap, source, [Placed(0, record) for record in good_and_bad()])
     directory = tmp_path_factory.mktemp("bad-input")
     sink = f"{source}.out"
+    path = write_pipeline(directory, pipeline_document(bootstrap, source, sink))
     with (
-        running(write_pipeline(directory, pipeline_document(bootstrap, source, sink))) as process,
+        running(path) as process,
         closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer,
     ):
         process.wait_until(lambda: f"{sink}.dead" in consumer.topics())
@@ -51,12 +54,15 @@ def outcome(
             )
         )
         assert process.stop() == 0, process.stderr
+    page = directory / "report.html"
+    fugu("report", path, "--kafka", "-o", page)
     return Outcome(
         source,
         read_topic(bootstrap, sink)[0],
         read_topic(bootstrap, f"{sink}.dead")[0],
         process.stderr,
         directory / "state" / "shard-0000",
+        page.read_text(),
     )
 
 
@@ -82,6 +88,12 @@ def test_every_bad_record_is_a_dead_letter_with_its_reason_and_no_payload(
         }
         for number, (_, reason, field) in enumerate(REFUSED.values())
     ]
+
+
+def test_the_privacy_card_counts_them_by_reason(outcome: Outcome) -> None:
+    for reason, count in Counter(reason for _, reason, _ in REFUSED.values()).items():
+        assert f'<th scope="row">{reason}</th><td class="number">{count}</td>' in outcome.report
+    assert f"{len(REFUSED)} dead letters in {outcome.source}.out.dead." in outcome.report
 
 
 def test_a_dead_letter_has_no_key_and_the_time_of_its_record(outcome: Outcome) -> None:

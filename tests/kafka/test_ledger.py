@@ -107,6 +107,12 @@ def test_a_ledger_says_what_was_promised_and_which_streams_are_nearest_to_their_
     ]
     assert "exhausted" in fugu("ledger", path)
 
+    card = tmp_path / "report.html"
+    fugu("report", path, "--kafka", "-o", card)
+    ended = sum(exhausted)
+    told = f"zones: {len(streams)} streams have spent a tenth of their budget or more, and {ended}"
+    assert told in card.read_text()
+
 
 def test_a_restart_adds_nothing_to_the_ledger_but_its_claim_of_the_state(
     bootstrap: str, source: str, ledger: str, tmp_path: Path

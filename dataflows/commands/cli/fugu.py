@@ -44,6 +44,7 @@ from fugu.dataflows.commands.ledger import ledger
 from fugu.dataflows.commands.migrate import migrate
 from fugu.dataflows.commands.peek import peek
 from fugu.dataflows.commands.redrive import redrive
+from fugu.dataflows.commands.report import report
 from fugu.dataflows.commands.sample import sample
 from fugu.dataflows.commands.schema import schema
 from fugu.dataflows.commands.state_claim import claim
@@ -187,6 +188,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "schema": schema,
     "compile": compile_code,
     "explain": explain,
+    "report": report,
     "peek": peek,
     "export": export_topic,
     "sample": sample,

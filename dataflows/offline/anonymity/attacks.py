@@ -38,6 +38,7 @@ class AttackReport:
     one, and `suppressed` ones are not released."""
 
     pipeline: str
+    law: str
     source: str
     known_points: int
     windows: int
@@ -74,6 +75,7 @@ class AttackReport:
         return {
             "pipeline": self.pipeline,
             "status": "broken" if self.broken else "survived",
+            "law": self.law,
             "sound": self.sound,
             "source": self.source,
             "known_points": self.known_points,
@@ -117,6 +119,7 @@ def attack(
                 one.add(stage, getattr(attacks, name))
     return AttackReport(
         pipeline,
+        mechanism.law_digest().hex()[:16],
         source,
         anonymization.known_points,
         len(windows),

@@ -32,7 +32,8 @@ def test_a_guarantee_says_what_is_promised_about_what_and_relative_to_what() -> 
     assert " per release, " in words
     assert "protecting the sequence of true symbols of one stream, " in words
     assert f"against {SIP.adversary}. " in words
-    assert "n releases of one stream have at most n times epsilon and delta" in words
+    assert "n releases of one stream have at most n times epsilon." in words
+    assert "n times epsilon and delta." in in_words(replace(LDP, delta=1e-9))
 
 
 def test_the_guarantee_without_a_model_is_weaker_and_says_so() -> None:

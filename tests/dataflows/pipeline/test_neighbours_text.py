@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from fugu.dataflows.pipeline.neighbours_text import duration, per_in_words, protected_in_words
+from fugu.dataflows.base.durations import duration
+from fugu.dataflows.pipeline.neighbours_text import per_in_words, protected_in_words
 from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE, Guarantee, Neighbours, Per
 from tests.conformance.kinds import KINDS
 

@@ -1,0 +1,1 @@
+"""Write the privacy card: one page that says what pipelines promise, for people."""
