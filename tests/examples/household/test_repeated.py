@@ -13,6 +13,7 @@ from fugu.operators.noise.unit_laplace import sample
 from fugu.operators.trial import with_plan
 from tests.examples.household.chosen_noise import ChosenNumbers
 from tests.examples.household.statistics import SEED
+from tests.thinned import first_in_test
 
 SERIES = zone_series(SEED)
 HOMES = households(11, SEED)
@@ -33,7 +34,7 @@ def busy(home: Household) -> Household:
     return Household(tuple(one for one in home.occurrences if one.end < 900 and one.ticks < 100))
 
 
-@pytest.mark.parametrize("zone", [0, 19])
+@pytest.mark.parametrize("zone", first_in_test([0, 19], 1))
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_the_same_noise_gives_the_same_releases(name: str, zone: int) -> None:
     home = busy(HOMES[1])
@@ -49,7 +50,9 @@ def test_the_same_noise_gives_the_same_releases(name: str, zone: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["BA", "RescueDP", "TSBD", "Unicorn", "Unicorn*"])
+@pytest.mark.parametrize(
+    "name", first_in_test(["BA", "RescueDP", "TSBD", "Unicorn", "Unicorn*"], 1)
+)
 def test_the_same_noise_gives_the_same_releases_in_weeks_of_a_long_interval(name: str) -> None:
     values = np.ascontiguousarray(SERIES[:, 4])
     noise = numbers(np.random.default_rng(1), len(values), draws=2)

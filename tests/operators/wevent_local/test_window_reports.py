@@ -20,6 +20,7 @@ from fugu.operators.wevent_local.uniform_ldp import LocalUniform
 from fugu.operators.wevent_local.window_reports import LARGEST_ALPHABET, Measure, WindowReports
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.operators.noise.simulated import SMALLEST_P_VALUE, p_value
+from tests.thinned import first_in_test
 
 ROWS = 16_000
 ALWAYS = Schedule((True,))
@@ -70,7 +71,7 @@ def draws(rows: int, position: int) -> KeyedDraws:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dissimilarity", ["response", "laplace"])
+@pytest.mark.parametrize("dissimilarity", first_in_test(["response", "laplace"], 1))
 def test_steps_draw_the_law_that_is_written_down(
     kind: type[WindowReports], dissimilarity: Measure
 ) -> None:

@@ -16,13 +16,23 @@ FAULTS = {
     for planted in some
 }
 ORIGINALS = {
-    (planted.original, planted.detector): name.split("-")[0] for name, planted in FAULTS.items()
+    (planted.original, planted.detector): name for name, planted in reversed(FAULTS.items())
 }
 
 
+AUDITED_IN_TEST = {
+    next(name for name, planted in FAULTS.items() if name.startswith(f"{family}-"))
+    for family in families()
+}
+"""The first fault of each family. Audits take seconds, so `make acceptance` runs the others."""
+
+
 def case(detector: Detector, name: str, *values: object) -> object:
-    """Return one case; an audit takes seconds."""
-    return pytest.param(*values, id=name, marks=pytest.mark.slow if is_audit(detector) else ())
+    """Return one case; where an audit is the detector, it is slow or for `make acceptance`."""
+    if not is_audit(detector):
+        return pytest.param(*values, id=name)
+    mark = pytest.mark.slow if name in AUDITED_IN_TEST else pytest.mark.acceptance
+    return pytest.param(*values, id=name, marks=mark)
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,7 @@ def test_one_record_of_146_bytes_does_not_make_all_figures_useless(tmp_path: Pat
     assert max(errors) < 2**0.5 * 10 * 18 * 1.01
 
 
+@pytest.mark.acceptance
 def test_no_collection_takes_the_room_of_another_one(tmp_path: Path) -> None:
     """By as many large records as anybody likes."""
     household, begin = home(tmp_path, SHOWER), tick(moment(6, 1))

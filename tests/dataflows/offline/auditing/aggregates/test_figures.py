@@ -22,6 +22,7 @@ from fugu.dataflows.stages.log_entries import read_entry
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE, Neighbours
 from tests.dataflows.kinds.example_files import example_of
+from tests.thinned import first_in_test, in_acceptance
 
 FIGURES = [kind for kind in KINDS if issubclass(KINDS[kind], AggregateOperator)]
 OFTEN = ["uniform", "budget_absorption", "unicorn_ps"]
@@ -34,7 +35,7 @@ def of(kind: str, directory: Path, changes: dict[str, Any] | None = None) -> Aud
 
 @pytest.mark.parametrize(
     "kind",
-    [kind if kind in OFTEN else pytest.param(kind, marks=pytest.mark.slow) for kind in FIGURES],
+    [kind if kind in OFTEN else in_acceptance(kind) for kind in FIGURES],
 )
 def test_an_honest_kind_passes_all_checks_and_keeps_its_claims(kind: str, tmp_path: Path) -> None:
     found = of(kind, tmp_path)
@@ -47,7 +48,7 @@ def test_an_honest_kind_passes_all_checks_and_keeps_its_claims(kind: str, tmp_pa
     assert not any(finding.broken for finding in findings)
 
 
-@pytest.mark.parametrize(("horizon", "left_out"), [(24, False), (400, True)])
+@pytest.mark.parametrize(("horizon", "left_out"), first_in_test([(24, False), (400, True)], 1))
 def test_ticks_of_a_tree_that_are_not_measured_are_named(
     horizon: int, left_out: bool, tmp_path: Path
 ) -> None:
@@ -66,7 +67,7 @@ def test_prices_of_groups_are_said_not_to_be_measured(tmp_path: Path) -> None:
     ("changes", "names"),
     [
         ({}, ["1 tick", "4 ticks, a whole window", "5 ticks, more than a window"]),
-        ({"window": 96}, ["1 tick", "47 ticks of a window of 96"]),
+        in_acceptance(({"window": 96}, ["1 tick", "47 ticks of a window of 96"])),
         ({"window": 1}, ["1 tick, a whole window", "2 ticks, more than a window"]),
     ],
 )

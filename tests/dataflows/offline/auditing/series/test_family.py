@@ -12,6 +12,7 @@ from fugu.dataflows.offline.auditing.series import checks
 from fugu.dataflows.offline.auditing.series.family import audited_series
 from fugu.dataflows.offline.auditing.series.worlds import SeriesWorld
 from tests.dataflows.kinds.example_files import example_of
+from tests.thinned import first_in_test
 
 SHARED: list[dict[str, Any]] = [
     {"horizon": 5},
@@ -28,7 +29,7 @@ def audited(directory: Path, **changes: Any) -> Audited:
     )
 
 
-@pytest.mark.parametrize("shared", SHARED, ids=str)
+@pytest.mark.parametrize("shared", first_in_test(SHARED, 1), ids=str)
 def test_all_that_is_measured_loses_what_is_claimed_and_no_attack_proves_more(
     shared: dict[str, Any], tmp_path: Path
 ) -> None:
