@@ -276,6 +276,7 @@ class Copy(Rebalance):
     def given(self, partitions: Sequence[int], member: str) -> None:
         self._given += partitions
         self._member_id = member
+        self._note_spare()
 
     def taken(self, partitions: Sequence[int]) -> None:
         """Commit, and forget; the next owner is told once this returns."""
@@ -285,6 +286,7 @@ class Copy(Rebalance):
         self.cut()
         for partition in partitions:
             self._forget(partition)
+        self._note_spare()
         self._assign()
 
     def lost(self) -> None:
@@ -327,3 +329,6 @@ class Copy(Rebalance):
         if self.owned.pop(partition, None) is not None:
             self.metrics.standing.forget(self._topic, partition)
             self.metrics.forget(self._topic, partition)
+
+    def _note_spare(self) -> None:
+        self.metrics.standing.spare = not self.owned and not self._given

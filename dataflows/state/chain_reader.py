@@ -90,6 +90,8 @@ class ChainReader:
             self._problem = self._problem or f"block {_name(place)} follows another block"
         if self._problem:
             return
+        if place.number == 0:  # what it follows may be gone, and need not be there
+            self.chain.before = bytes.fromhex(header.before)
         self.chain.add(place.number, content)
         places = (
             Place(place.generation, place.number, i, place.pieces) for i in range(place.pieces)
