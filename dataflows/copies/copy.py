@@ -37,6 +37,7 @@ Written = Sequence[Outgoing]
 
 _SHORTEST_TRANSACTION_SECONDS = 10.0
 _EVERY_IN_TRANSACTION = 10
+_SAID_EVERY_SECONDS = 15.0
 _MARKER = 1
 """A commit leaves a mark in every partition that it wrote to."""
 
@@ -77,7 +78,7 @@ class Copy(Rebalance):
         self._given: list[int] = []
         self._member_id = ""
         self._lost = self._left = False
-        self._cut_at = time.monotonic()
+        self._cut_at = self._waiting_since = time.monotonic()
         identity = transactional_id(plan.name, self.settings.instance)
         milliseconds = self.settings.milliseconds
         self._writer = self.client.copy_writer(identity, milliseconds)
@@ -110,6 +111,9 @@ class Copy(Rebalance):
             raise StopIteration
         if time.monotonic() - self._cut_at >= self.settings.every:
             self.cut()
+        if self.plan.finishing is not None:
+            self._end_once_finished()
+            return []
         return self._polled() if self.owned else []
 
     def _polled(self) -> list[Taken]:
@@ -145,6 +149,18 @@ class Copy(Rebalance):
             made = self._stage.finish(owned.partition, owned.table, self.plan.finishing)
             self._write(owned, self.published(made))
             owned.finished = True
+
+    def _end_once_finished(self) -> None:
+        """Stop once every partition is finished, and say whom that waits for."""
+        missing = self.plan.fingerprint.partitions - len(self.owned)
+        if not missing:
+            self.plan.stop.request()
+        elif time.monotonic() - self._waiting_since > _SAID_EVERY_SECONDS:
+            self._waiting_since = time.monotonic()
+            log.warning(
+                "%d partitions are those of other copies; stop them, so that --finish can end",
+                missing,
+            )
 
     def _assign(self) -> None:
         """Read what is owned, from where each table stands."""

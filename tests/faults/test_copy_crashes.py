@@ -11,14 +11,14 @@ import pytest
 from tests.faults.copies import committed, copied_document
 from tests.faults.feeding import PARTITIONS, Stream, paced_feed, stream
 from tests.faults.outcomes import Topic, check_one_outcome_each, published
-from tests.kafka.pipelines import Document, running, write_pipeline
+from tests.kafka.pipelines import PATIENCE_SECONDS, Document, running, write_pipeline
 from tests.kafka.records import read_topic
 from tests.kafka.topics import TopicFactory
 
 RECORDS = 6_000
 PART = 1_000
 INSIDE = [sys.executable, "-m", "tests.faults.killed_inside"]
-POINTS = {"a cut written, no positions": 3, "positions sent, no commit": 3, "in a restore": 2}
+POINTS = {"a cut written, no positions": 3, "positions sent, no commit": 3, "in a restore": 1}
 """Points of `killed_inside`, and at which of their occurrences."""
 
 
@@ -66,9 +66,12 @@ def test_copies_killed_within_a_cut_and_a_restore_leave_what_one_run_leaves(
             stack.enter_context(running(pipeline, command=[*INSIDE, point, str(occurrence)]))
             for point, occurrence in POINTS.items()
         ]
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while any(one.process.poll() is None for one in doomed):
-            feed.feed(PART // 20)
-            time.sleep(0.2)
+            assert time.monotonic() < deadline, [one.stderr for one in doomed]
+            if feed.fed - feed.published() < PART:
+                feed.feed(PART // 20)
+            time.sleep(0.1)
         assert [one.exit_code() for one in doomed] == [-signal.SIGKILL] * len(POINTS)
         copies = [stack.enter_context(running(pipeline)) for _ in range(2)]
         feed.feed(RECORDS)
