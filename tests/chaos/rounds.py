@@ -28,7 +28,7 @@ FAULTS_PER_ROUND = 2
 COPIES = 2
 BUDGET = 20
 """Each release costs one: users of many rounds come to the end of their budget."""
-PATIENCE_SECONDS = 180
+PATIENCE_SECONDS = 300
 CLIENT = "librdkafka"
 CHUNK = 100
 AHEAD = 500
