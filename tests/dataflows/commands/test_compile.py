@@ -6,6 +6,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands import compile as compiling
 from fugu.dataflows.commands.init import write_example
 from fugu.dataflows.kinds import KINDS
@@ -37,5 +38,5 @@ def test_a_kind_whose_package_is_not_installed_is_left_out_by_name(
 @pytest.mark.usefixtures("without_scipy")
 def test_a_pipeline_that_is_named_is_not_left_out(tmp_path: Path) -> None:
     path = write_example(tmp_path, KIND_WITH_SCIPY)
-    with pytest.raises(compiling.ConfigurationError, match="needs SciPy"):
+    with pytest.raises(ConfigurationError, match="needs SciPy"):
         compiling.compile_code([path])
