@@ -216,7 +216,7 @@ class Copy(Rebalance):
             progress = owned.progress(self.settings.instance, epoch)
             records = owned.chain.append(owned.table, progress)
             written[owned.partition] = len(records)
-            self._writer.put(topic, owned.partition, records)
+            self._writer.put(topic, owned.partition, self.state.sealed(owned.partition, records))
         self._writer.acknowledge()
         for owned in touched:
             self._require_alone(owned, written[owned.partition])

@@ -4,6 +4,7 @@ from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.kafka.client import Client, CopyClient, Topic
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.state.state_topic import StateTopic
+from fugu.operators.secret import Secret
 
 SETTINGS = {
     "cleanup.policy": "compact",
@@ -19,7 +20,11 @@ _LARGEST_RECORD = 1_000_000
 
 
 def find_state(
-    client: Client, pipeline: Pipeline, source: Topic | None, creator: CopyClient | None
+    client: Client,
+    pipeline: Pipeline,
+    source: Topic | None,
+    creator: CopyClient | None,
+    secret: Secret | None,
 ) -> StateTopic | None:
     """Return the state topic; `KafkaUnavailable` says what is wrong with it, None without a source.
 
@@ -35,7 +40,7 @@ def find_state(
     problem = state_problem(topic, name, source, client.topic(pipeline.sink.topic))
     if topic is None or problem is not None:
         raise KafkaUnavailable(problem or name)
-    return StateTopic(client, topic, creator)
+    return StateTopic(client, topic, creator, secret)
 
 
 def state_problem(topic: Topic | None, name: str, source: Topic, sink: Topic | None) -> str | None:

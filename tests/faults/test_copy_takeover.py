@@ -13,13 +13,16 @@ import pytest
 from fugu.dataflows.base.errors import GivenAway, ReleaseMismatch, StartRefused
 from fugu.dataflows.base.metrics import FOREIGN_WRITES
 from fugu.dataflows.copies.copy import Copy
+from fugu.dataflows.copies.planning import planned
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.group_metadata import GroupMetadata
 from fugu.dataflows.kafka.native.settings import MEMBER
+from fugu.dataflows.kafka.source import StopFlag
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state import changelog
 from tests.faults.copies import Copies, committed, copied_document, step, take_in
-from tests.kafka.pipelines import SECRET, SECRET_VARIABLE, Document, write_pipeline
+from tests.kafka.pipelines import OTHER_SECRET, SECRET, SECRET_VARIABLE, Document, write_pipeline
 from tests.kafka.records import Placed, Record, produce, read_topic
 from tests.kafka.topics import TopicFactory
 
@@ -29,10 +32,18 @@ FEW = 20
 class House:
     """A pipeline of one partition, whose copies a test leads."""
 
-    def __init__(self, bootstrap: str, topics: TopicFactory, path: Path, partitions: int) -> None:
+    def __init__(
+        self,
+        bootstrap: str,
+        topics: TopicFactory,
+        path: Path,
+        partitions: int,
+        **state: Any,
+    ) -> None:
         self.bootstrap = bootstrap
         source = topics("private", partitions=partitions)
         self.document: Document = copied_document(bootstrap, topics, source, partitions=partitions)
+        self.document["state"] |= state
         self.source, self.fed = source, 0
         self.copies = Copies(write_pipeline(path, self.document))
         self.state = self.copies.planned.state.topic.name
@@ -81,8 +92,8 @@ def make(
     monkeypatch.setitem(MEMBER, "heartbeat.interval.ms", 300)
     made: list[House] = []
 
-    def house(partitions: int) -> House:
-        made.append(House(bootstrap, topics, tmp_path / str(len(made)), partitions))
+    def house(partitions: int, **state: Any) -> House:
+        made.append(House(bootstrap, topics, tmp_path / str(len(made)), partitions, **state))
         return made[-1]
 
     yield house
@@ -287,3 +298,33 @@ def test_partitions_that_stay_are_not_read_back_when_copies_come_and_go(
     house.copies.running.remove(second)
     house.copies.settle(4)
     assert committed(house.bootstrap, house.document) == 4 * FEW
+
+
+def test_an_encrypted_state_shows_no_key_and_opens_nowhere_else(
+    make: Callable[..., House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FUGU_TEST_STATE_SECRET", OTHER_SECRET)
+    plain, house = make(1), make(1, encrypt={"env": "FUGU_TEST_STATE_SECRET"})
+    for one in (plain, house):
+        copy = one.first()
+        take_in(copy, one.feed())
+        copy.cut()
+        copy.close()
+    assert b"user-3" in content(plain)
+    assert b"user-" not in content(house)
+    assert len(house.successor().owned[0].table) == 7
+    house.copies.close()
+    file = PipelineFile.read(house.copies.pipeline)
+    monkeypatch.setenv("FUGU_TEST_STATE_SECRET", "ef" * 32)
+    with pytest.raises(StartRefused, match="encrypted with another secret"):
+        planned(file, StopFlag(), None)
+    *_, last = read_topic(house.bootstrap, house.state)[0]
+    produce(house.bootstrap, house.state, [Placed(0, Record(b"1/9/0/1", last.value))])
+    with pytest.raises(StartRefused, match="was sealed elsewhere"):
+        house.successor()
+
+
+def content(house: House) -> bytes:
+    """All that the state topic holds."""
+    records = read_topic(house.bootstrap, house.state)[0]
+    return b"".join((record.key or b"") + (record.value or b"") for record in records)
