@@ -7,6 +7,7 @@ import pytest
 
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.copies import copy as copying
+from fugu.dataflows.copies import takeover
 from fugu.dataflows.copies.accounts import Account
 from fugu.dataflows.copies.copy import Copy
 from fugu.dataflows.kafka.native.client import NativeClient
@@ -40,14 +41,12 @@ def membership_of_before(planted: Planted) -> None:
 
 
 def restore_to_the_end_of_a_reader(planted: Planted) -> None:
-    original = NativeClient.reader
-    planted.setattr(
-        NativeClient,
-        "reader",
-        lambda client, topic, *, headers=False, committed=True: original(
-            client, topic, headers=headers, committed=True
-        ),
-    )
+    original = takeover._read_to
+
+    def read(reader: Any, partition: int, bounds: Any, *others: Any) -> None:
+        original(reader, partition, reader.bounds([partition])[partition], *others)
+
+    planted.setattr(takeover, "_read_to", read)
 
 
 def rows_in_flight(planted: Planted) -> None:
