@@ -40,7 +40,7 @@ def find_state(
     problem = state_problem(topic, name, source, client.topic(pipeline.sink.topic))
     if topic is None or problem is not None:
         raise KafkaUnavailable(problem or name)
-    return StateTopic(client, topic, creator, secret)
+    return StateTopic(client, topic, pipeline.name, creator, secret)
 
 
 def state_problem(topic: Topic | None, name: str, source: Topic, sink: Topic | None) -> str | None:

@@ -30,15 +30,20 @@ _CREATION_MILLISECONDS = 30_000
 
 
 class StateTopic:
-    """Hold the state of a pipeline in a topic; whoever only looks has no `creator`.
+    """Hold the state of a `pipeline` in a topic; whoever only looks has no `creator`.
 
     With a secret, the records of chains are sealed.
     """
 
     def __init__(
-        self, client: Client, topic: Topic, creator: CopyClient | None, secret: Secret | None = None
+        self,
+        client: Client,
+        topic: Topic,
+        pipeline: str,
+        creator: CopyClient | None,
+        secret: Secret | None = None,
     ) -> None:
-        self.client, self.topic, self._creator = client, topic, creator
+        self.client, self.topic, self.pipeline, self._creator = client, topic, pipeline, creator
         self._sealing = None if secret is None else Sealing(secret, topic.identity)
         self._check = "" if secret is None else secret.check_value()
 
@@ -82,7 +87,7 @@ class StateTopic:
                 f"but {fingerprint.source_topic} has {fingerprint.partitions}. Delete it and "
                 "create it anew with as many."
             )
-        identity = f"{identity_of(fingerprint.pipeline)}.creation"
+        identity = f"{identity_of(self.pipeline)}.creation"
         while True:
             with closing(self._creator.copy_writer(identity, _CREATION_MILLISECONDS)) as writer:
                 stored = self.stored()
