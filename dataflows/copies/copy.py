@@ -13,8 +13,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fugu.dataflows.base.batches import Decoded, Outgoing
-from fugu.dataflows.base.errors import GivenAway, StartRefused
+from fugu.dataflows.base.batches import Batch, Decoded, Outgoing
+from fugu.dataflows.base.errors import FuguError, GivenAway, StartRefused
 from fugu.dataflows.base.metrics import (
     FOREIGN_WRITES,
     RECORDS_IN,
@@ -119,10 +119,20 @@ class Copy(Rebalance):
     def _polled(self) -> list[Taken]:
         batches, moment = self._reader.poll(self.plan.max_batch), time.monotonic()
         for batch in batches:
+            self._require_following(batch)
             self.metrics.add(RECORDS_IN, len(batch.offsets), self._topic, batch.partition)
             self._times.read(batch.partition, moment, len(batch.offsets))
         self.in_flight += len(batches)
         return [Taken(self.owned[batch.partition], batch) for batch in batches]
+
+    def _require_following(self, batch: Batch) -> None:
+        """Raise `FuguError` for records that are in a table already: they would be paid twice."""
+        owned = self.owned.get(batch.partition)
+        if owned is None or batch.offsets[0] < owned.position:
+            raise FuguError(
+                f"topic {self._topic}, partition {batch.partition}: Kafka returned records from "
+                f"offset {batch.offsets[0]} on, which were not asked for"
+            )
 
     def _take_over(self) -> None:
         known = [one for one in self._given if one < self.plan.fingerprint.partitions]
@@ -216,7 +226,7 @@ class Copy(Rebalance):
             progress = owned.progress(self.settings.instance, epoch)
             records = owned.chain.append(owned.table, progress)
             written[owned.partition] = len(records)
-            self._writer.put(topic, owned.partition, records)
+            self._writer.put(topic, owned.partition, self.state.sealed(owned.partition, records))
         self._writer.acknowledge()
         for owned in touched:
             self._require_alone(owned, written[owned.partition])

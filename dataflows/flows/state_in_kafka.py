@@ -4,6 +4,7 @@ from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.kafka.client import Client, CopyClient, Topic
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.state.state_topic import StateTopic
+from fugu.operators.secret import Secret
 
 SETTINGS = {
     "cleanup.policy": "compact",
@@ -20,7 +21,11 @@ _IN_SYNC = "min.insync.replicas"
 
 
 def find_state(
-    client: Client, pipeline: Pipeline, source: Topic | None, creator: CopyClient | None
+    client: Client,
+    pipeline: Pipeline,
+    source: Topic | None,
+    creator: CopyClient | None,
+    secret: Secret | None,
 ) -> StateTopic | None:
     """Return the state topic; `KafkaUnavailable` says what is wrong with it, None without a source.
 
@@ -36,7 +41,7 @@ def find_state(
     problem = state_problem(topic, name, source, sink)
     if topic is None or problem is not None:
         raise KafkaUnavailable(problem or name)
-    return StateTopic(client, topic, creator)
+    return StateTopic(client, topic, pipeline.name, creator, secret)
 
 
 def state_problem(topic: Topic | None, name: str, source: Topic, sink: Topic | None) -> str | None:

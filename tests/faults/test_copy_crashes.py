@@ -11,7 +11,13 @@ import pytest
 from tests.faults.copies import committed, copied_document
 from tests.faults.feeding import PARTITIONS, Stream, paced_feed, stream
 from tests.faults.outcomes import Topic, check_one_outcome_each, published
-from tests.kafka.pipelines import PATIENCE_SECONDS, Document, running, write_pipeline
+from tests.kafka.pipelines import (
+    PATIENCE_SECONDS,
+    Document,
+    RunningPipeline,
+    running,
+    write_pipeline,
+)
 from tests.kafka.records import read_topic
 from tests.kafka.topics import TopicFactory
 
@@ -83,3 +89,41 @@ def test_copies_killed_within_a_cut_and_a_restore_leave_what_one_run_leaves(
     require_no_second_draw(bootstrap, document, sanitized)
     alone = undisturbed(bootstrap, on_disk(document, topics), private, tmp_path / "alone")
     assert (sanitized, dead_letters) == alone
+
+
+@pytest.mark.acceptance
+def test_a_copy_that_stood_still_past_its_session_publishes_nothing_of_what_it_held(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    private = stream(RECORDS, seed=28)
+    source = topics("private", partitions=PARTITIONS)
+    document = copied_document(bootstrap, topics, source, partitions=PARTITIONS)
+    pipeline = write_pipeline(tmp_path, document)
+    with paced_feed(bootstrap, document, private) as feed, running(pipeline) as sleeper:
+        sleeper.wait_until_started()
+        feed.feed(PART)
+        sleeper.wait_until(lambda: committed(bootstrap, document) == PART)
+        feed.feed(PART)
+        time.sleep(0.1)
+        sleeper.process.send_signal(signal.SIGSTOP)
+        with running(pipeline) as awake:
+            awake.wait_until(lambda: committed(bootstrap, document) == 2 * PART)
+            assert "taken over" in awake.stderr
+            feed.feed(PART)
+            awake.wait_until(lambda: committed(bootstrap, document) == 3 * PART)
+            sleeper.process.send_signal(signal.SIGCONT)
+            feed.feed(RECORDS)
+            awake.wait_until(lambda: committed(bootstrap, document) == RECORDS)
+            awake.wait_until(lambda: is_back(sleeper), seconds=40)
+            assert awake.stop() == 0, awake.stderr
+    sanitized, dead_letters = published(bootstrap, document)
+    check_one_outcome_each(private, sanitized, dead_letters)
+    seen = read_topic(bootstrap, document["sink"]["topic"], "read_uncommitted")
+    assert {p: set(records) for p, records in seen.items()} == {
+        p: set(records) for p, records in sanitized.items()
+    }
+
+
+def is_back(sleeper: RunningPipeline) -> bool:
+    """Whether it has begun again, or ended so that its supervisor starts it again."""
+    return "Beginning again" in sleeper.stderr or sleeper.process.poll() == 1

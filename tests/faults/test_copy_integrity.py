@@ -11,6 +11,7 @@ from fugu.dataflows.base.errors import KafkaUnavailable, StartRefused
 from fugu.dataflows.copies.planning import looked_at_copy
 from fugu.dataflows.copies.takeover import Takeover
 from fugu.dataflows.kafka.client import GroupMember
+from fugu.dataflows.kafka.group_metadata import GroupMetadata
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.state.state_topic import FINGERPRINT
 from tests.faults.copies import take_in
@@ -32,6 +33,15 @@ class Stands(GroupMember):
         self, partitions: Sequence[int], seconds: float, meanwhile: object
     ) -> dict[int, int | None]:
         return dict.fromkeys(partitions, self._offset)
+
+    def poll(self, seconds: float = 0.0) -> None:
+        return
+
+    def metadata(self) -> GroupMetadata:
+        raise AssertionError("nothing is committed here")
+
+    def close(self) -> None:
+        return
 
 
 @pytest.fixture(scope="module")

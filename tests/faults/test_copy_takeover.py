@@ -13,13 +13,22 @@ import pytest
 from fugu.dataflows.base.errors import GivenAway, ReleaseMismatch, StartRefused
 from fugu.dataflows.base.metrics import FOREIGN_WRITES
 from fugu.dataflows.copies.copy import Copy
+from fugu.dataflows.copies.planning import planned
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.group_metadata import GroupMetadata
 from fugu.dataflows.kafka.native.settings import MEMBER
+from fugu.dataflows.kafka.source import StopFlag
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state import changelog
 from tests.faults.copies import Copies, committed, copied_document, step, take_in
-from tests.kafka.pipelines import SECRET, SECRET_VARIABLE, Document, write_pipeline
+from tests.kafka.pipelines import (
+    OTHER_SECRET,
+    SECRET,
+    SECRET_VARIABLE,
+    Document,
+    write_pipeline,
+)
 from tests.kafka.records import Placed, Record, produce, read_topic
 from tests.kafka.topics import TopicFactory
 
@@ -29,10 +38,20 @@ FEW = 20
 class House:
     """A pipeline of one partition, whose copies a test leads."""
 
-    def __init__(self, bootstrap: str, topics: TopicFactory, path: Path, partitions: int) -> None:
+    def __init__(
+        self,
+        bootstrap: str,
+        topics: TopicFactory,
+        path: Path,
+        partitions: int,
+        sections: Document | None = None,
+        **state: Any,
+    ) -> None:
         self.bootstrap = bootstrap
         source = topics("private", partitions=partitions)
         self.document: Document = copied_document(bootstrap, topics, source, partitions=partitions)
+        self.document = self.document | (sections or {})
+        self.document["state"] |= state
         self.source, self.fed = source, 0
         self.copies = Copies(write_pipeline(path, self.document))
         self.state = self.copies.planned.state.topic.name
@@ -81,8 +100,9 @@ def make(
     monkeypatch.setitem(MEMBER, "heartbeat.interval.ms", 300)
     made: list[House] = []
 
-    def house(partitions: int) -> House:
-        made.append(House(bootstrap, topics, tmp_path / str(len(made)), partitions))
+    def house(partitions: int, sections: Document | None = None, **state: Any) -> House:
+        path = tmp_path / str(len(made))
+        made.append(House(bootstrap, topics, path, partitions, sections, **state))
         return made[-1]
 
     yield house
@@ -287,3 +307,110 @@ def test_partitions_that_stay_are_not_read_back_when_copies_come_and_go(
     house.copies.running.remove(second)
     house.copies.settle(4)
     assert committed(house.bootstrap, house.document) == 4 * FEW
+
+
+def test_an_encrypted_state_shows_no_key_and_opens_nowhere_else(
+    make: Callable[..., House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FUGU_TEST_STATE_SECRET", OTHER_SECRET)
+    plain, house = make(1), make(1, encrypt={"env": "FUGU_TEST_STATE_SECRET"})
+    for one in (plain, house):
+        copy = one.first()
+        take_in(copy, one.feed())
+        copy.cut()
+        copy.close()
+    assert b"user-3" in content(plain)
+    assert b"user-" not in content(house)
+    assert len(house.successor().owned[0].table) == 7
+    house.copies.close()
+    file = PipelineFile.read(house.copies.pipeline)
+    monkeypatch.setenv("FUGU_TEST_STATE_SECRET", "ef" * 32)
+    with pytest.raises(StartRefused, match="encrypted with another secret"):
+        planned(file, StopFlag(), None)
+    *_, last = read_topic(house.bootstrap, house.state)[0]
+    produce(house.bootstrap, house.state, [Placed(0, Record(b"1/9/0/1", last.value))])
+    with pytest.raises(StartRefused, match="was sealed elsewhere"):
+        house.successor()
+
+
+def content(house: House) -> bytes:
+    """All that the state topic holds."""
+    records = read_topic(house.bootstrap, house.state)[0]
+    return b"".join((record.key or b"") + (record.value or b"") for record in records)
+
+
+def test_streams_are_finished_once_whoever_dies_over_it(
+    make: Callable[..., House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = make(1, {"operator": {"kind": "threshold_perturbation", "window": 3, "threshold": 2}})
+    copy = house.first()
+    take_in(copy, house.feed())
+    copy.cut()
+    before = values(house)
+    assert 0 < len(before) < FEW
+    house.copies.close()
+    house.copies.running.clear()
+
+    def finishing(plan: StreamsPlan) -> StreamsPlan:
+        return replace(plan, finishing="drain")
+
+    dying = house.copies.join("dying", finishing)
+    monkeypatch.setattr(dying._writer, "send_offsets", _die)
+    with pytest.raises(GivenAway):
+        run_to_its_end(dying)
+    dying.close()
+    run_to_its_end(house.copies.join("next", finishing))
+    records = house.released()
+    assert len(values(house)) > len(before)
+    assert set(house.released("read_uncommitted")) == set(records)
+    run_to_its_end(house.copies.join("again", finishing))
+    assert house.released() == records
+    house.copies.running.clear()
+    with pytest.raises(StartRefused, match="its streams are finished"):
+        house.successor()
+
+
+def values(house: House) -> list[bytes]:
+    """What was let out, and not the slots that nothing was in."""
+    return [one.value or b"" for one in house.released() if b"rest" in (one.value or b"")]
+
+
+def _die(*_: Any) -> None:
+    raise GivenAway("killed between its records and its positions")
+
+
+def run_to_its_end(copy: Copy) -> None:
+    """Step a copy until it leaves by itself."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            step(copy)
+        except StopIteration:
+            return
+        time.sleep(0.01)
+    raise AssertionError("the copy did not end")
+
+
+def test_the_ledger_counts_what_is_committed_and_budgets_go_on(
+    make: Callable[..., House], topics: TopicFactory
+) -> None:
+    ledger = topics("ledger", partitions=1, configs={"cleanup.policy": "compact"})
+    budget = {"total": 6.0, "when_exhausted": "suppress"}
+    house = make(1, {"ledger": {"topic": ledger}, "budget": budget})
+    copy = house.first()
+    take_in(copy, house.feed())
+    copy.cut()
+    spent = copy.owned[0].table.column("spent").tolist()
+    take_in(copy, house.feed())
+    assert copy.owned[0].table.column("spent").tolist() > spent
+    copy._writer.acknowledge()
+    successor = house.successor()
+    assert successor.owned[0].table.column("spent").tolist() == spent
+    take_in(successor, house.feed(200))
+    successor.cut()
+    entries = [one for one in read_topic(house.bootstrap, ledger)[0] if one.headers]
+    names = [one.headers[0] for one in entries]
+    assert len(names) == len(set(names)) >= 7 * 6
+    assert set(entries) == {
+        one for one in read_topic(house.bootstrap, ledger, "read_uncommitted")[0] if one.headers
+    }

@@ -47,6 +47,7 @@ from fugu.dataflows.commands.redrive import redrive
 from fugu.dataflows.commands.sample import sample
 from fugu.dataflows.commands.schema import schema
 from fugu.dataflows.commands.state_claim import claim
+from fugu.dataflows.commands.state_move import move
 from fugu.dataflows.commands.state_rebuild import rebuild
 from fugu.dataflows.commands.state_repartition import repartition
 from fugu.dataflows.commands.state_upgrade import upgrade
@@ -210,6 +211,7 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
             "repartition": repartition,
             "rebuild": rebuild,
             "claim": claim,
+            "move": move,
         },
     ),
     "model": (
