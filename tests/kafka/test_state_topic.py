@@ -27,7 +27,7 @@ def test_as_many_brokers_have_the_state_as_have_the_releases(
     document["state"] = {"store": "kafka", "topic": f"state-{uuid4().hex}"}
     pipeline = PipelineFile.read(write_pipeline(tmp_path, document)).pipeline
     asked = LookingClient(client) if only_looking else client
-    found = find_state(asked, pipeline, client.topic(source), None)
+    found = find_state(asked, pipeline, client.topic(source), None, None)
     assert found is not None
     assert (found.topic.settings or {})[IN_SYNC] == "2"
     assert (client.topic(pipeline.state_topic) is None) == only_looking
@@ -45,4 +45,4 @@ def test_a_state_that_fewer_brokers_have_is_refused(
     document["state"] = {"store": "kafka", "topic": state}
     pipeline = PipelineFile.read(write_pipeline(tmp_path, document)).pipeline
     with pytest.raises(KafkaUnavailable, match=f"set {IN_SYNC}=2 or more"):
-        find_state(client, pipeline, client.topic(source), None)
+        find_state(client, pipeline, client.topic(source), None, None)
