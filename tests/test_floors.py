@@ -50,6 +50,7 @@ ALLOWED = {
     "cryptography": (
         "fugu.dataflows.policies.private_keys",
         "fugu.dataflows.policies.signatures",
+        "fugu.dataflows.state.sealing",
     ),
     "typer": ("fugu.dataflows.base.logs", "fugu.dataflows.commands"),
     "dp_accounting": ("fugu.operators.composition.loss_distributions",),

@@ -56,7 +56,7 @@ class Standing:
     `not_begun`: partitions that have refused records because stream time has not begun.
     `times_read`: the times of the last records of a partition, where a field holds them.
     `ahead_of_kafka`: how many records of a partition were refused because that time is far ahead of
-    Kafka's.
+    Kafka's. `spare`: the process shares a consumer group, which has no partition for it now.
     """
 
     positions: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -66,6 +66,7 @@ class Standing:
     told: Told | None = None
     times_read: dict[int, TimesRead] = field(default_factory=dict)
     ahead_of_kafka: dict[int, int] = field(default_factory=dict)
+    spare: bool = False
 
     def forget(self, topic: str, partition: int) -> None:
         """Drop what is known of a partition of the source that another process owns now."""

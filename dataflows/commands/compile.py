@@ -40,14 +40,15 @@ def compile_code(
     """Compile what pipelines need, so that their first start has not to; Kafka is not asked.
 
     Code is kept in the first folder of FUGU_CACHE_DIR that can be written to, or where the log of
-    a start says. It serves processors of this kind only; others compile for themselves.
+    a start says. It serves processors of this kind only; others compile for themselves. Kinds that
+    need a package that is not installed are left out.
     """
     if not compiled.available():
         raise ConfigurationError(f"nothing can be compiled here. Install it:  {install('fast')}")
     folder = folders.kept_in()
     if folder is None:
         raise ConfigurationError(f"compiled code {folders.described()}")
-    done = []
+    done, left_out = [], []
     with TemporaryDirectory() as examples:
         named = {str(path): path for path in pipelines or []}
         if not named:
@@ -55,12 +56,21 @@ def compile_code(
         with progress(Console(stderr=True), "compiling", len(named)) as advance:
             for name, path in named.items():
                 before, began = folders.found(), time.monotonic()
-                warm_up_without_kafka(read_pipeline(str(path)))
+                try:
+                    warm_up_without_kafka(read_pipeline(str(path)))
+                except ConfigurationError as error:
+                    if pipelines:
+                        raise
+                    left_out.append(f"{name} is left out: {error}")
+                    continue
+                finally:
+                    advance(1)
                 seconds = round(time.monotonic() - began, 1)
                 done.append(Compiled(name, folders.found() - before, seconds))
-                advance(1)
     if as_json:
-        print_json({"folder": str(folder), "compiled": [asdict(one) for one in done]})
+        print_json(
+            {"folder": str(folder), "compiled": [asdict(one) for one in done], "left_out": left_out}
+        )
         return
     table = Table(title=f"compiled into {folder}")
     for column, justify in (("pipeline", "left"), ("functions", "right"), ("seconds", "right")):
@@ -69,4 +79,6 @@ def compile_code(
         if one.functions or pipelines:
             table.add_row(one.pipeline, str(one.functions), f"{one.seconds:.1f}")
     Console().print(table)
+    for text in left_out:
+        Console().print(text, markup=False)
     Console().print(f"{folders.found()} functions have code here")

@@ -177,12 +177,26 @@ def parameters_of(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]
         "key in the output": key_in_words(file.pipeline),
         "configuration version": file.pipeline.version,
         **_transactions(file.pipeline),
+        **_state(file.pipeline),
+    }
+
+
+def _state(pipeline: Pipeline) -> dict[str, object]:
+    """Say where the state is, where that is not a directory."""
+    if not pipeline.state.in_kafka:
+        return {}
+    return {
+        "state": f"topic {pipeline.state_topic}, which holds keys and values that are held back; "
+        "releases, state and positions are committed together",
+        "timestamp 0": "is written as 1, because librdkafka takes 0 for the time of writing",
     }
 
 
 def _transactions(pipeline: Pipeline) -> dict[str, object]:
     """Say whether epochs are published in transactions, if the pipeline file asks for it."""
     kafka = pipeline.kafka
+    if pipeline.state.in_kafka:
+        return {"transactions": "yes: state.store is kafka"}
     if kafka.transactions is False:
         return {}
     because = kafka.without_transactions(pipeline.state.every)

@@ -13,8 +13,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fugu.dataflows.base.batches import Decoded, Outgoing
-from fugu.dataflows.base.errors import GivenAway, StartRefused
+from fugu.dataflows.base.batches import Batch, Decoded, Outgoing
+from fugu.dataflows.base.errors import FuguError, GivenAway, StartRefused
 from fugu.dataflows.base.metrics import (
     FOREIGN_WRITES,
     RECORDS_IN,
@@ -37,6 +37,7 @@ Written = Sequence[Outgoing]
 
 _SHORTEST_TRANSACTION_SECONDS = 10.0
 _EVERY_IN_TRANSACTION = 10
+_SAID_EVERY_SECONDS = 15.0
 _MARKER = 1
 """A commit leaves a mark in every partition that it wrote to."""
 
@@ -77,7 +78,7 @@ class Copy(Rebalance):
         self._given: list[int] = []
         self._member_id = ""
         self._lost = self._left = False
-        self._cut_at = time.monotonic()
+        self._cut_at = self._waiting_since = time.monotonic()
         identity = transactional_id(plan.name, self.settings.instance)
         milliseconds = self.settings.milliseconds
         self._writer = self.client.copy_writer(identity, milliseconds)
@@ -110,15 +111,28 @@ class Copy(Rebalance):
             raise StopIteration
         if time.monotonic() - self._cut_at >= self.settings.every:
             self.cut()
+        if self.plan.finishing is not None:
+            self._end_once_finished()
+            return []
         return self._polled() if self.owned else []
 
     def _polled(self) -> list[Taken]:
         batches, moment = self._reader.poll(self.plan.max_batch), time.monotonic()
         for batch in batches:
+            self._require_following(batch)
             self.metrics.add(RECORDS_IN, len(batch.offsets), self._topic, batch.partition)
             self._times.read(batch.partition, moment, len(batch.offsets))
         self.in_flight += len(batches)
         return [Taken(self.owned[batch.partition], batch) for batch in batches]
+
+    def _require_following(self, batch: Batch) -> None:
+        """Raise `FuguError` for records that are in a table already: they would be paid twice."""
+        owned = self.owned.get(batch.partition)
+        if owned is None or batch.offsets[0] < owned.position:
+            raise FuguError(
+                f"topic {self._topic}, partition {batch.partition}: Kafka returned records from "
+                f"offset {batch.offsets[0]} on, which were not asked for"
+            )
 
     def _take_over(self) -> None:
         known = [one for one in self._given if one < self.plan.fingerprint.partitions]
@@ -145,6 +159,18 @@ class Copy(Rebalance):
             made = self._stage.finish(owned.partition, owned.table, self.plan.finishing)
             self._write(owned, self.published(made))
             owned.finished = True
+
+    def _end_once_finished(self) -> None:
+        """Stop once every partition is finished, and say whom that waits for."""
+        missing = self.plan.fingerprint.partitions - len(self.owned)
+        if not missing:
+            self.plan.stop.request()
+        elif time.monotonic() - self._waiting_since > _SAID_EVERY_SECONDS:
+            self._waiting_since = time.monotonic()
+            log.warning(
+                "%d partitions are those of other copies; stop them, so that --finish can end",
+                missing,
+            )
 
     def _assign(self) -> None:
         """Read what is owned, from where each table stands."""
@@ -200,7 +226,7 @@ class Copy(Rebalance):
             progress = owned.progress(self.settings.instance, epoch)
             records = owned.chain.append(owned.table, progress)
             written[owned.partition] = len(records)
-            self._writer.put(topic, owned.partition, records)
+            self._writer.put(topic, owned.partition, self.state.sealed(owned.partition, records))
         self._writer.acknowledge()
         for owned in touched:
             self._require_alone(owned, written[owned.partition])
@@ -276,6 +302,7 @@ class Copy(Rebalance):
     def given(self, partitions: Sequence[int], member: str) -> None:
         self._given += partitions
         self._member_id = member
+        self._note_spare()
 
     def taken(self, partitions: Sequence[int]) -> None:
         """Commit, and forget; the next owner is told once this returns."""
@@ -285,6 +312,7 @@ class Copy(Rebalance):
         self.cut()
         for partition in partitions:
             self._forget(partition)
+        self._note_spare()
         self._assign()
 
     def lost(self) -> None:
@@ -327,3 +355,6 @@ class Copy(Rebalance):
         if self.owned.pop(partition, None) is not None:
             self.metrics.standing.forget(self._topic, partition)
             self.metrics.forget(self._topic, partition)
+
+    def _note_spare(self) -> None:
+        self.metrics.standing.spare = not self.owned and not self._given

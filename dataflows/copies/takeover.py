@@ -72,7 +72,9 @@ class Takeover:
     def _chain(self, partition: int) -> tuple[ChainReader, int]:
         """Read the chain to the end that the partition has now, open transactions included."""
         topic, stage = self.state.topic.name, self.plan.stage
-        found = ChainReader(topic, partition, lambda: RowTable(stage.start, stage.ends))
+        found = ChainReader(
+            topic, partition, lambda: RowTable(stage.start, stage.ends), self.state.opened
+        )
         with closing(self.client.reader(topic, committed=False)) as reader:
             bounds = reader.bounds([partition])[partition]
         look = _Patience(lambda: self._shut_out_owner(found.header))
@@ -165,7 +167,7 @@ class Takeover:
     def _shut_out_last(self, partitions: Sequence[int]) -> None:
         with closing(self.client.reader(self.state.topic.name)) as reader:
             for partition in partitions:
-                self._shut_out_owner(last_header(reader, partition))
+                self._shut_out_owner(last_header(reader, partition, self.state.opened))
 
     def _shut_out_owner(self, header: Header | None) -> None:
         """Abort what the last owner of a partition left open; a copy that lives begins again."""

@@ -35,6 +35,8 @@ def added_partitions(file: PipelineFile, source: Topic, begun: int | None) -> st
         f"{has}: records of keys that moved are refused as wrong_partition, and partitions from "
         f"{begun} on are not read. "
     )
+    if file.pipeline.state.in_kafka:
+        return f"{what}A state in Kafka cannot be moved to other partitions yet"
     if file.pipeline.source.partitions == "follow":
         return (
             f"{what}A process that runs all shards follows by itself once it has read what is "

@@ -11,15 +11,17 @@ from fugu.dataflows.pipeline.mechanisms import (
     state_megabytes,
 )
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.pipeline.secrets import read_keys
+from fugu.dataflows.pipeline.secrets import read_keys, read_state_secret
 from fugu.operators.keys import Keys
+from fugu.operators.secret import Secret
 
 
 @dataclass(frozen=True)
 class Given:
     """Hold a pipeline file, what it configures, and the secrets and the Kafka that it names.
 
-    A copy, whose state is in Kafka, needs a client that can more: `copies`.
+    A copy, whose state is in Kafka, needs a client that can more: `copies`. `state_secret` seals
+    that state.
     """
 
     file: PipelineFile
@@ -27,6 +29,7 @@ class Given:
     configured: Configured
     client: Client
     copies: CopyClient | None = None
+    state_secret: Secret | None = None
 
     @classmethod
     def by(cls, file: PipelineFile) -> "Given":
@@ -37,5 +40,5 @@ class Given:
         connection, generation = file.connection(), file.pipeline.source.generation
         if file.pipeline.state.in_kafka:
             copies = copy_client_of(connection, generation)
-            return cls(file, keys, configured, copies, copies)
+            return cls(file, keys, configured, copies, copies, read_state_secret(file))
         return cls(file, keys, configured, client_of(connection, generation))

@@ -74,7 +74,9 @@ class Preparation:
         source = self.client.topic(self.pipeline.source.topic)
         creator = None if looking else given.copies
         self.state_topic = (
-            find_state(self.client, self.pipeline, source, creator) if in_kafka else None
+            find_state(self.client, self.pipeline, source, creator, given.state_secret)
+            if in_kafka
+            else None
         )
         stored = self.state_topic.stored() if self.state_topic else stored_fingerprint(file)
         self._settle_partitioner(source, stored)

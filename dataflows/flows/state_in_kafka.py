@@ -4,6 +4,7 @@ from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.kafka.client import Client, CopyClient, Topic
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.state.state_topic import StateTopic
+from fugu.operators.secret import Secret
 
 SETTINGS = {
     "cleanup.policy": "compact",
@@ -16,10 +17,15 @@ SETTINGS = {
 """What a state topic is created with."""
 _REQUIRED = {"cleanup.policy": "compact", "min.compaction.lag.ms": "0"}
 _LARGEST_RECORD = 1_000_000
+_IN_SYNC = "min.insync.replicas"
 
 
 def find_state(
-    client: Client, pipeline: Pipeline, source: Topic | None, creator: CopyClient | None
+    client: Client,
+    pipeline: Pipeline,
+    source: Topic | None,
+    creator: CopyClient | None,
+    secret: Secret | None,
 ) -> StateTopic | None:
     """Return the state topic; `KafkaUnavailable` says what is wrong with it, None without a source.
 
@@ -28,14 +34,14 @@ def find_state(
     if source is None:
         return None
     name = pipeline.state_topic
-    topic = client.topic(name)
+    topic, sink = client.topic(name), client.topic(pipeline.sink.topic)
     if topic is None and pipeline.sink.create:
-        client.create_topic(name, source.partitions, SETTINGS)
+        client.create_topic(name, source.partitions, SETTINGS | _as_safe_as(sink))
         topic = client.topic(name)
-    problem = state_problem(topic, name, source, client.topic(pipeline.sink.topic))
+    problem = state_problem(topic, name, source, sink)
     if topic is None or problem is not None:
         raise KafkaUnavailable(problem or name)
-    return StateTopic(client, topic, creator)
+    return StateTopic(client, topic, pipeline.name, creator, secret)
 
 
 def state_problem(topic: Topic | None, name: str, source: Topic, sink: Topic | None) -> str | None:
@@ -63,15 +69,21 @@ def state_problem(topic: Topic | None, name: str, source: Topic, sink: Topic | N
     return _less_safe(name, settings, sink)
 
 
+def _as_safe_as(sink: Topic | None) -> dict[str, str]:
+    """Return settings with which as many brokers must have the state as have the releases."""
+    found = ((sink and sink.settings) or {}).get(_IN_SYNC)
+    return {} if found is None else {_IN_SYNC: found}
+
+
 def _less_safe(name: str, settings: dict[str, str] | object, sink: Topic | None) -> str | None:
     """Return that fewer brokers must have the state than have the releases made from it."""
     own, of_sink = (
-        int(found.get("min.insync.replicas", "1")) if isinstance(found, dict) else 1
+        int(found.get(_IN_SYNC, "1")) if isinstance(found, dict) else 1
         for found in (settings, None if sink is None else sink.settings)
     )
     if own >= of_sink:
         return None
     return (
-        f"topic {name} (state.topic): set min.insync.replicas={of_sink} or more (it is {own}), as "
+        f"topic {name} (state.topic): set {_IN_SYNC}={of_sink} or more (it is {own}), as "
         "the sink has: what is released must never be safer than what was spent for it."
     )

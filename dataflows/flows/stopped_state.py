@@ -59,12 +59,14 @@ def alone_in(root: StateDirectory) -> Iterator[None]:
 
 
 @contextmanager
-def stopped_state(root: Path, *, after_crash: bool = False) -> Iterator[StoppedState]:
+def stopped_state(
+    root: Path, *, after_crash: bool = False, of: type[StateDirectory] = StateDirectory
+) -> Iterator[StoppedState]:
     """Own all shards that the state has, however many the pipeline file says.
 
     After a crash, partitions stand where a start would resume; otherwise a crash is refused.
     """
-    found = map(StateDirectory, sorted(root.glob("shard-[0-9][0-9][0-9][0-9]")))
+    found = map(of, sorted(root.glob("shard-[0-9][0-9][0-9][0-9]")))
     directories = [directory for directory in found if not directory.is_empty]
     with ExitStack() as locks:
         for directory in directories:

@@ -13,6 +13,8 @@ _SNAPSHOT_SECONDS = 10.0
 _STUCK_SECONDS = 300.0
 """Longer than any wait for Kafka, after which the process ends by itself."""
 
+_SPARE = "the consumer group has no partition for this copy; it takes over when another one ends"
+
 
 @dataclass(frozen=True)
 class Snapshots:
@@ -50,7 +52,8 @@ class Health:
     def problem(self) -> str | None:
         """Return why no work is done now, in one line of coordinates and times; None if all is
         well."""
-        if self.stop is None or self.snapshots.age is None:
+        begun = self.snapshots.age is not None or self._is_spare
+        if self.stop is None or not begun:
             return "starting: compiling for this machine, once" if self.compiling else "starting"
         if self.stop.requested:
             return "stopping"
@@ -64,7 +67,12 @@ class Health:
 
     def waiting(self) -> list[str]:
         """Return what the pipeline waits for, although nothing is wrong."""
-        return [notice.text for notice in self.watchman.notices if notice.quiet]
+        quiet = [notice.text for notice in self.watchman.notices if notice.quiet]
+        return [_SPARE, *quiet] if self._is_spare else quiet
+
+    @property
+    def _is_spare(self) -> bool:
+        return self.snapshots.metrics.standing.spare
 
     def stuck(self) -> str | None:
         """Return why a restart would help; None if it would not."""

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from platform import python_version
 from typing import Self
 
+from fugu.dataflows.base.errors import NEW_PIPELINE
 from fugu.dataflows.base.metrics import BUILD, REFUSED_STARTS, Metrics
 from fugu.dataflows.flows.added_partitions import added_partitions
 from fugu.dataflows.flows.asking import AskingPlan
@@ -27,10 +28,11 @@ from fugu.dataflows.monitoring.stream_times import StreamTimes
 from fugu.dataflows.monitoring.streams_limit import StreamsLimit
 from fugu.dataflows.monitoring.ticks_wait import TicksWait
 from fugu.dataflows.monitoring.time_units import TimeUnits
-from fugu.dataflows.monitoring.topics_watch import TopicsWatch
+from fugu.dataflows.monitoring.topics_watch import GO_ON, TopicsWatch
 from fugu.dataflows.monitoring.watchman import Watchman
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.source_section import TimestampField
+from fugu.dataflows.state.state_topic import StateTopic
 from fugu.operators import compiled
 from fugu.operators.compiled import folders
 
@@ -132,14 +134,18 @@ class Monitor:
 
     def _topics_watch(self, plans: list[Plan]) -> TopicsWatch:
         first, identities = plans[0].fingerprint, dict[str, str]()
+        home = plans[0].home
         for plan in plans:
             identities |= plan.fingerprint.identities
+        if isinstance(home, StateTopic):
+            identities[home.topic.name] = home.topic.identity
         return TopicsWatch(
             plans[0].client,
             first.source_topic,
             identities,
             lambda source: added_partitions(self._file, source, first.partitions),
             plans[0].stop.request,
+            NEW_PIPELINE if isinstance(home, StateTopic) else GO_ON,
         )
 
     def _sentinels(self, plans: list[Plan], watch: SourceWatch) -> list[Sentinel]:

@@ -14,7 +14,7 @@ from fugu.dataflows.monitoring.notices import Kind, Notice
 from fugu.dataflows.monitoring.source_watch import said
 
 _LOOK_SECONDS = 10.0
-_GO_ON = (
+GO_ON = (
     "make it anew, empty, and run fugu migrate PIPELINE PIPELINE: after a graceful stop that goes "
     "on with all budgets, or says why it cannot"
 )
@@ -27,7 +27,8 @@ class TopicsWatch:
     """Compare topics with their `identities` of the start, by name.
 
     `added` returns what is to be said of partitions that were added to the topic `source`, or
-    raises `StartRefused` where the pipeline must not go on; `end` stops it then.
+    raises `StartRefused` where the pipeline must not go on; `end` stops it then. `anew` says how to
+    go on with another topic that is written.
     """
 
     client: Client
@@ -35,6 +36,7 @@ class TopicsWatch:
     identities: Mapping[str, str]
     added: Callable[[Topic], str | None]
     end: Callable[[], None] = lambda: None
+    anew: str = GO_ON
     refusal: StartRefused | None = field(default=None, init=False)
     """Says why the pipeline was stopped."""
     _noticed: tuple[Notice, ...] = field(default=(), init=False)
@@ -79,7 +81,7 @@ class TopicsWatch:
             what = "was deleted and created again. The next start is refused"
         else:
             return None
-        other = OVER_NEW_RECORDS if name == self.source else _GO_ON
+        other = OVER_NEW_RECORDS if name == self.source else self.anew
         text = f"topic {name} {what}: stop the pipeline and bring the old topic back, or {other}"
         return Notice(Kind.TOPIC_REPLACED, name, None, text, still=True)
 

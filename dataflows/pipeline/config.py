@@ -91,6 +91,10 @@ class Pipeline(Section):
             raise ValueError(
                 "state.store: kafka needs client: librdkafka; write it, or store: disk"
             )
+        if self.state.encrypt == self.secret:
+            raise ValueError(
+                "state.encrypt: is the secret of the pipeline, which draws its noise; write another"
+            )
         if self.source.partitions == "follow":
             raise ValueError(
                 "source.partitions: a state in Kafka cannot be moved to added partitions; delete it"

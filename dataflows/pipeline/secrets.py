@@ -102,6 +102,17 @@ def read_policy_secret(file: PipelineFile) -> Secret | None:
     return secret
 
 
+def read_state_secret(file: PipelineFile) -> Secret | None:
+    """Read the secret that seals a state in Kafka, if the pipeline file has one."""
+    source, name = file.pipeline.state.encrypt, "state.encrypt"
+    if source is None:
+        return None
+    where, content = _found(file, name, source)
+    secret = _secret(source, name, where, content)
+    _refuse_zeros(secret, name, where, _HOW_TO_MAKE_ONE)
+    return secret
+
+
 def _found(file: PipelineFile, name: str, source: SecretSource) -> tuple[str, bytes]:
     """Return where a secret is, and what is there."""
     if source.env is not None:

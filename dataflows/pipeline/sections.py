@@ -79,6 +79,8 @@ class StateSection(Section):
     """The directory of the state; relative to the pipeline file. For store disk alone."""
     topic: TopicName | None = None
     """The compacted topic of the state, by default NAME.state. For store kafka alone."""
+    encrypt: SecretSource | None = None
+    """Find the secret that encrypts the topic of the state. For store kafka alone."""
     control: TopicName | None = None
     """The compacted topic of claims of the state; without it the ledger, or NAME.control."""
     every: Annotated[timedelta, BeforeValidator(between("50ms", "60m")), AS_JSON] = timedelta(
@@ -100,6 +102,8 @@ class StateSection(Section):
             raise ValueError("write directory: PATH, where the state is kept, or store: kafka")
         elif self.topic is not None:
             raise ValueError("topic: is for store: kafka; delete it, or write store: kafka")
+        elif self.encrypt is not None:
+            raise ValueError("encrypt: is for store: kafka; delete it, or write store: kafka")
         return self
 
     @property
@@ -117,6 +121,8 @@ class StateSection(Section):
             )
         if self.control is not None:
             raise ValueError("control: with store: kafka the state topic holds claims; delete it")
+        if self.encrypt is not None and self.encrypt.encoding == "keys":
+            raise ValueError("encrypt.encoding: keys is for secret; write hex, base64 or raw")
         if self.every > _LONGEST_CUT:
             raise ValueError(
                 f"every: with store: kafka at most {_LONGEST_CUT.total_seconds():g}s, because "

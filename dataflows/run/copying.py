@@ -32,6 +32,7 @@ from fugu.dataflows.kafka.client import identity_of
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.monitor import Monitor
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.run.causes import cause, collect_garbage_seldom
 from fugu.dataflows.run.link import Link
 from fugu.dataflows.run.stopping import Starting
@@ -97,7 +98,9 @@ class _Copies:
     def __call__(self, worker: int, workers: int) -> Copy:
         """Join the group as a worker, with a publisher that no other thread uses."""
         made = self._made
-        plan = replace(made.plan, publisher=replace(made.plan.publisher))
+        publisher = made.plan.publisher
+        pseudonyms = Pseudonyms(publisher.pseudonyms.secret, publisher.pseudonyms.sink)
+        plan = replace(made.plan, publisher=replace(publisher, pseudonyms=pseudonyms))
         name = self._name if workers == 1 else f"{self._name}-{worker}"
         every = self._file.pipeline.state.every.total_seconds()
         settings = CopySettings(instance=name, every=every)

@@ -14,12 +14,22 @@ from fugu.dataflows.state.changelog import Chain, Header, Place, read
 from fugu.dataflows.state.row_table import RowTable
 from fugu.dataflows.state.state_topic import FINGERPRINT
 
+Opened = Callable[[int, bytes, bytes], bytes]
+"""Opens the value of a record, by partition and key; `ValueError` where that fails."""
+
+
+def as_it_is(partition: int, key: bytes, value: bytes) -> bytes:
+    """Return a value that is not sealed."""
+    return value
+
 
 class ChainReader:
     """Take records of one partition of the state in, and hold what they make."""
 
-    def __init__(self, topic: str, partition: int, fresh: Callable[[], RowTable]) -> None:
-        self.topic, self._fresh = topic, fresh
+    def __init__(
+        self, topic: str, partition: int, fresh: Callable[[], RowTable], opened: Opened = as_it_is
+    ) -> None:
+        self.topic, self._fresh, self._opened = topic, fresh, opened
         self.chain, self.table = Chain(partition), fresh()
         self.header: Header | None = None
         """The header of the last block."""
@@ -40,7 +50,10 @@ class ChainReader:
         elif value is None:
             self._take_back(place)
         else:
-            self._take_piece(place, value)
+            try:
+                self._take_piece(place, self._opened(self.chain.partition, place.key, value))
+            except ValueError:
+                self._problem = self._problem or f"block {_name(place)} was sealed elsewhere"
 
     def require_whole(self) -> None:
         """Raise `StartRefused` where a record of the chain is missing, or is another one."""
@@ -90,6 +103,8 @@ class ChainReader:
             self._problem = self._problem or f"block {_name(place)} follows another block"
         if self._problem:
             return
+        if place.number == 0:  # what it follows may be gone, and need not be there
+            self.chain.before = bytes.fromhex(header.before)
         self.chain.add(place.number, content)
         places = (
             Place(place.generation, place.number, i, place.pieces) for i in range(place.pieces)
@@ -107,7 +122,7 @@ class ChainReader:
         self.table, self.header = self._fresh(), None
 
 
-def last_header(reader: Reader, partition: int) -> Header | None:
+def last_header(reader: Reader, partition: int, opened: Opened) -> Header | None:
     """Return the header of the newest block that can be read now; its rows are not looked at."""
     found, bounds = None, reader.bounds([partition])[partition]
     for batch in reader.read_range(partition, bounds.start, bounds.end):
@@ -115,7 +130,7 @@ def last_header(reader: Reader, partition: int) -> Header | None:
             place = Place.of(key)
             if place is not None and place.piece == 0 and value is not None:
                 try:
-                    found = read(value)[0]
+                    found = read(opened(partition, place.key, value))[0]
                 except (ValidationError, ValueError):
                     continue
     return found

@@ -39,6 +39,8 @@ _ROWS = "rows"
 _STOPPED = "stopped.json"
 _FINISHING = "finishing"
 EXCHANGE = "exchange.json"
+MOVED = "moved.json"
+"""There, among the shards, once a state is being moved into Kafka."""
 _FIRST_COMMAND = "fugu state repartition"
 """The command that exchanged directories before marks named one."""
 
@@ -93,7 +95,9 @@ class StateDirectory:
         )
 
     def refuse_while_exchanged(self) -> None:
-        """Raise `StartRefused` where a command was cut short that exchanges directories."""
+        """Raise `StartRefused` where a command was cut short that exchanges directories, or where
+        the state is in Kafka."""
+        self._refuse_after_a_move()
         try:
             command = exchanging(self.path.parent)
         except OSError as error:
@@ -103,6 +107,15 @@ class StateDirectory:
             raise StartRefused(
                 f"{self.path}: the state was being exchanged for another one when the command "
                 f"ended. Run {command} once more; it completes what was begun."
+            )
+
+    def _refuse_after_a_move(self) -> None:
+        if (self.path.parent / MOVED).exists():
+            self.unlock()
+            raise StartRefused(
+                f"{self.path}: the state was moved into Kafka, or is being moved. Start the "
+                "pipeline file that says state.store: kafka; if fugu state move was cut short, run "
+                "it once more."
             )
 
     def unlock(self) -> None:
@@ -219,6 +232,13 @@ class StateDirectory:
     @property
     def _unfinished(self) -> Path:
         return self.path / f"{_FILE}.new"
+
+
+class MovedDirectory(StateDirectory):
+    """Hold a directory whose state may have been moved, to complete that."""
+
+    def _refuse_after_a_move(self) -> None:
+        return
 
 
 def _taken(lock: int) -> bool:

@@ -4,14 +4,25 @@ Partition i holds the chain of partition i of the source. The fingerprint is the
 every partition; whoever is given a partition compares it before anything else.
 """
 
+from collections.abc import Sequence
 from contextlib import closing
 
 import orjson
 from pydantic import ValidationError
 
 from fugu.dataflows.base.errors import ShutOut, StartRefused
-from fugu.dataflows.kafka.client import Bounds, Client, CopyClient, Reader, Topic, identity_of
+from fugu.dataflows.kafka.client import (
+    Bounds,
+    Client,
+    CopyClient,
+    Entry,
+    Reader,
+    Topic,
+    identity_of,
+)
 from fugu.dataflows.state.fingerprint import Fingerprint
+from fugu.dataflows.state.sealing import Sealing
+from fugu.operators.secret import Secret
 
 FINGERPRINT = b"fingerprint"
 """The key of the record that says what a partition belongs to."""
@@ -19,10 +30,36 @@ _CREATION_MILLISECONDS = 30_000
 
 
 class StateTopic:
-    """Hold the state of a pipeline in a topic; whoever only looks has no `creator`."""
+    """Hold the state of a `pipeline` in a topic; whoever only looks has no `creator`.
 
-    def __init__(self, client: Client, topic: Topic, creator: CopyClient | None) -> None:
-        self.client, self.topic, self._creator = client, topic, creator
+    With a secret, the records of chains are sealed.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        topic: Topic,
+        pipeline: str,
+        creator: CopyClient | None,
+        secret: Secret | None = None,
+    ) -> None:
+        self.client, self.topic, self.pipeline, self._creator = client, topic, pipeline, creator
+        self._sealing = None if secret is None else Sealing(secret, topic.identity)
+        self._check = "" if secret is None else secret.check_value()
+
+    def sealed(self, partition: int, entries: Sequence[Entry]) -> list[Entry]:
+        """Return the records that the topic holds, for those of a chain."""
+        sealing = self._sealing
+        if sealing is None:
+            return [*entries]
+        return [
+            (key, None if value is None else sealing.sealed(partition, key, value))
+            for key, value in entries
+        ]
+
+    def opened(self, partition: int, key: bytes, value: bytes) -> bytes:
+        """Return the value of a record of a chain; `ValueError` if it was sealed elsewhere."""
+        return value if self._sealing is None else self._sealing.opened(partition, key, value)
 
     def stored(self) -> Fingerprint | None:
         """Return what the state belongs to; None before it begins. Every partition must agree."""
@@ -50,7 +87,7 @@ class StateTopic:
                 f"but {fingerprint.source_topic} has {fingerprint.partitions}. Delete it and "
                 "create it anew with as many."
             )
-        identity = f"{identity_of(fingerprint.pipeline)}.creation"
+        identity = f"{identity_of(self.pipeline)}.creation"
         while True:
             with closing(self._creator.copy_writer(identity, _CREATION_MILLISECONDS)) as writer:
                 stored = self.stored()
@@ -81,10 +118,22 @@ class StateTopic:
                 f"topic {self.topic.name} was deleted and created again, or copied, since the "
                 "state began. Restore the topic itself: starting without it would reset budgets."
             )
+        if said.get("sealed", "") != self._check:
+            raise StartRefused(
+                f"topic {self.topic.name} is encrypted with another secret than state.encrypt "
+                "names, or one of them is not encrypted. Restore the secret: without it the state "
+                "cannot be read, and starting without the state would reset budgets."
+            )
         return found
 
     def _written(self, fingerprint: Fingerprint) -> bytes:
-        return orjson.dumps({"topic": self.topic.identity, "fingerprint": fingerprint.model_dump()})
+        return orjson.dumps(
+            {
+                "topic": self.topic.identity,
+                "sealed": self._check,
+                "fingerprint": fingerprint.model_dump(),
+            }
+        )
 
 
 def _first(reader: Reader, partition: int, bounds: Bounds) -> bytes | None:

@@ -40,7 +40,10 @@ def main() -> int:
         except (Wrong, Refused) as found:
             say(f"seed {given.seed}, store {given.store}: {found}")
             return 1
-        say(f"equal, record for record; copies ended by themselves {rounds.restarts} times")
+        say(
+            f"equal, record for record. Copies ended by themselves {rounds.restarts} times;"
+            f" {rounds.aborted} releases were aborted and came again, the same bytes"
+        )
     return 0
 
 

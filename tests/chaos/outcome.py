@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from kafka import KafkaConsumer, TopicPartition
 
 from tests.faults.feeding import PARTITIONS
-from tests.kafka.records import FETCH_BYTES, Record, read_topic
+from tests.kafka.records import FETCH_BYTES, Record
 
 Topic = dict[int, list[Record]]
 
@@ -71,21 +71,21 @@ def check_equal(disturbed: Topic, undisturbed: Topic) -> None:
             raise Wrong(f"partition {partition}: {len(found)} records instead of {len(wanted)}")
 
 
-def check_drawn_once(bootstrap: str, topic: str) -> int:
-    """Demand one content for each name, among aborted records too; returns how many were aborted.
+def check_one_content(written: Topic) -> int:
+    """Demand one content for each name, among aborted records too; returns how many came again.
 
     An aborted record stays readable: another draw of the same truth beside it would leak.
     """
     contents: dict[bytes, tuple[object, ...]] = {}
-    more = 0
-    for partition, records in read_topic(bootstrap, topic, "read_uncommitted").items():
+    again = 0
+    for partition, records in written.items():
         for record in records:
             name = dict(record.headers)["fugu-release"]
             content = partition, record.key, record.value, record.timestamp
-            more += name in contents
+            again += name in contents
             if contents.setdefault(name, content) != content:
                 raise Wrong(f"partition {partition}: one release was drawn twice, and differently")
-    return more
+    return again
 
 
 def count_source(bootstrap: str, topic: str) -> int:

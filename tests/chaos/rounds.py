@@ -12,14 +12,15 @@ from tests.chaos.faults import PAUSE_SECONDS, Fault, Scene, everything_running
 from tests.chaos.outcome import (
     Followed,
     Wrong,
-    check_drawn_once,
     check_equal,
     check_no_release_twice,
+    check_one_content,
     count_source,
 )
 from tests.faults.feeding import PARTITIONS, PacedFeed, paced_feed, stream
 from tests.kafka.cluster import BROKERS, Cluster
 from tests.kafka.pipelines import MEMORYLESS, Document, pipeline_document, running, write_pipeline
+from tests.kafka.records import read_topic
 from tests.kafka.topics import TopicFactory
 
 PER_ROUND = 4_000
@@ -27,7 +28,7 @@ FAULTS_PER_ROUND = 2
 COPIES = 2
 BUDGET = 20
 """Each release costs one: users of many rounds come to the end of their budget."""
-PATIENCE_SECONDS = 180
+PATIENCE_SECONDS = 300
 CLIENT = "librdkafka"
 CHUNK = 100
 AHEAD = 500
@@ -58,6 +59,7 @@ def plans(rounds: int, faults: Sequence[Fault], seed: int) -> Iterator[Plan]:
 def document(cluster: Cluster, topics: TopicFactory, source: str, store: Store) -> Document:
     """Return a pipeline over `source` with topics of its own, and budgets that come to an end."""
     made = pipeline_document(cluster.bootstrap, source, topics("sanitized", partitions=PARTITIONS))
+    made["name"] = source.removeprefix("fugu-test-")
     made["kafka"]["client"] = CLIENT
     made["budget"] = {"total": BUDGET, "when_exhausted": "repeat"}
     made["sink"] |= {
@@ -88,7 +90,7 @@ class Rounds:
         self._source = topics("private", partitions=PARTITIONS)
         self._document = document(cluster, topics, self._source, store)
         self._stream = stream(PER_ROUND * rounds, seed=seed)
-        self.restarts = 0
+        self.restarts = self.aborted = 0
 
     @property
     def _sinks(self) -> list[str]:
@@ -130,7 +132,8 @@ class Rounds:
             other.count()
             for mine, theirs in zip(self._sinks, sinks, strict=True):
                 check_equal(followed.found[mine], other.found[theirs])
-                check_drawn_once(self._cluster.bootstrap, mine)
+                written = read_topic(self._cluster.bootstrap, mine, "read_uncommitted")
+                self.aborted += check_one_content(written)
 
 
 @dataclass

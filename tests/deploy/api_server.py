@@ -148,7 +148,7 @@ def _define(server: ApiServer, definition: Manifest, deadline: float) -> None:
     name = definition["metadata"]["name"]
     while True:
         found, _ = server.ask("GET", f"{path}/{name}")
-        conditions = found.get("status", {}).get("conditions", [])
+        conditions = found.get("status", {}).get("conditions") or []
         if {"Established"} <= {c["type"] for c in conditions if c["status"] == "True"}:
             return
         assert time.monotonic() < deadline, f"{name} is not established: {conditions}"

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 IMAGE = ROOT / "deploy" / "image"
 LOCK = IMAGE / "requirements.txt"
 TOOLS = IMAGE / "tools.txt"
-EXTRAS = ("fast", "signed")
+EXTRAS = ("fast", "plan", "signed", "sip")
 """The extras of Fugu that the image holds."""
 
 

@@ -72,14 +72,17 @@ def test_a_pod_is_ready_by_healthz_and_restarted_by_livez(values: dict[str, Any]
 PROBES = {"startup": "/livez", "liveness": "/livez", "readiness": "/healthz"}
 
 
-@pytest.mark.parametrize("name", ["disk", "disk-secured"])
-def test_fugu_reads_the_pipeline_file_of_the_config_map(name: str, tmp_path: Path) -> None:
-    values = case(name)
+@every_case
+def test_fugu_reads_the_pipeline_file_of_the_config_map(
+    values: dict[str, Any], tmp_path: Path
+) -> None:
     for file, text in only(rendered(values), "ConfigMap")["data"].items():
         (tmp_path / file).write_text(text)
     pipeline = PipelineFile.read(tmp_path / "pipeline.yaml").pipeline
-    assert pipeline.state.shards == values["replicas"]
-    assert pipeline.state.directory == "/var/lib/fugu/state"
+    state = pipeline.state
+    wanted = ("/var/lib/fugu/state", values["replicas"])
+    assert (state.directory, state.shards) == (("", 1) if state.in_kafka else wanted)
+    assert state.store == values["store"]
     assert pipeline.secret.file == "/etc/fugu-secret/secret"
     assert pipeline.metrics is not None
     assert pipeline.metrics.host == "0.0.0.0", "probes come from outside of the pod"

@@ -2,7 +2,8 @@
 
 Arguments: the name of a point, which of its occurrences, and those of `fugu`. A signal from outside
 never finds the middle of a write of some microseconds; the process here sends it to itself. Row
-logs begin a new generation early, so that compaction happens within a test.
+logs begin a new generation early, so that compaction happens within a test, and a consumer group
+misses the process early.
 """
 
 import os
@@ -18,12 +19,15 @@ from typing import Any
 
 from fugu.dataflows.commands.cli.fugu import main
 from fugu.dataflows.flows.told_moves import ToldMoves
+from fugu.dataflows.kafka.native.copy_writer import NativeCopyWriter
+from fugu.dataflows.kafka.native.settings import MEMBER
 from fugu.dataflows.kafka.sink import KafkaSinkPart
 from fugu.dataflows.publishing.lease import Leases
 from fugu.dataflows.stages.coverage import Coverage
 from fugu.dataflows.stages.log_entries import PoliciesCovered
 from fugu.dataflows.stages.merging import Merging
-from fugu.dataflows.state import row_log
+from fugu.dataflows.state import changelog, row_log
+from fugu.dataflows.state.chain_reader import ChainReader
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.row_log import RowLog, log_files
 
@@ -114,6 +118,10 @@ POINTS = {
     "older claims withdrawn": Point(Leases, "_withdraw_all_others", _after),
     "people moved, merge not told": Point(ToldMoves, "tell", _before),
     "people moved, merge told": Point(ToldMoves, "tell", _after),
+    "in a restore": Point(ChainReader, "require_whole", _before),
+    "a cut written, no positions": Point(NativeCopyWriter, "send_offsets", _before),
+    "positions sent, no commit": Point(NativeCopyWriter, "commit", _before),
+    "committed, not known": Point(NativeCopyWriter, "commit", _after),
     "renamed": Point(Path, "rename", _after),
 }
 
@@ -137,7 +145,8 @@ def _arm(point: Point, occurrence: int) -> None:
 
 
 if __name__ == "__main__":
-    row_log._SMALL_BYTES = EARLY_GENERATION_BYTES
+    MEMBER.update({"session.timeout.ms": 6_000, "heartbeat.interval.ms": 300})
+    row_log._SMALL_BYTES = changelog._LEAST_GENERATION_BYTES = EARLY_GENERATION_BYTES
     _arm(POINTS[sys.argv[1]], int(sys.argv[2]))
     sys.argv[1:] = sys.argv[3:]
     main()

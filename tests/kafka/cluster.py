@@ -11,12 +11,13 @@ from typing import Self
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
-from tests.kafka.broker import LOG_TAIL_LINES, SCRIPTS, START_SECONDS, STOP_SECONDS, BrokerError
+from tests.kafka.broker import LOG_TAIL_LINES, SCRIPTS, STOP_SECONDS, BrokerError
 from tests.kafka.ports import HOST, free_ports
 
 BROKERS = 3
 PORTS_EACH = 2
-SESSION_SECONDS = 3
+START_SECONDS = 180
+SESSION_SECONDS = 5
 """After so long a broker that is silent is taken for lost; `deploy/kafka/start` sets it."""
 
 

@@ -48,6 +48,7 @@ from fugu.dataflows.commands.report import report
 from fugu.dataflows.commands.sample import sample
 from fugu.dataflows.commands.schema import schema
 from fugu.dataflows.commands.state_claim import claim
+from fugu.dataflows.commands.state_move import move
 from fugu.dataflows.commands.state_rebuild import rebuild
 from fugu.dataflows.commands.state_repartition import repartition
 from fugu.dataflows.commands.state_upgrade import upgrade
@@ -212,6 +213,7 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
             "repartition": repartition,
             "rebuild": rebuild,
             "claim": claim,
+            "move": move,
         },
     ),
     "model": (

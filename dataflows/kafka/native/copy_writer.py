@@ -22,8 +22,16 @@ from fugu.dataflows.kafka.native.consumer import partition_list
 from fugu.dataflows.kafka.native.library import library, name_of
 from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
 from fugu.dataflows.kafka.native.settings import Settings
-from fugu.dataflows.kafka.native.transactions import NativeTransactionalWriter, problem_of
+from fugu.dataflows.kafka.native.stuck_call import ending_unless_back
+from fugu.dataflows.kafka.native.transactions import (
+    NativeTransactionalWriter,
+    Problem,
+    problem_of,
+)
 from fugu.operators.integer_column import IntegerColumn, column_of
+
+_GRACE_SECONDS = 5.0
+_NO_COORDINATOR = "the coordinator of the consumer group has not taken positions"
 
 
 class NativeCopyWriter(NativeTransactionalWriter, CopyWriter):
@@ -77,17 +85,19 @@ class NativeCopyWriter(NativeTransactionalWriter, CopyWriter):
         partitions = partition_list(offsets)
         try:
             silence = Silence(self._milliseconds / 1000)
-            while problem := problem_of(
-                calls.rd_kafka_send_offsets_to_transaction(
-                    self._producer, partitions, metadata, self._milliseconds
-                )
-            ):
+            while problem := self._offsets_problem(partitions, metadata):
                 if not problem.retriable:
                     raise self._refusal(problem.error)
                 silence.goes_on()
         finally:
             calls.rd_kafka_topic_partition_list_destroy(partitions)
             calls.rd_kafka_consumer_group_metadata_destroy(metadata)
+
+    def _offsets_problem(self, partitions: int, metadata: ctypes.c_void_p) -> Problem | None:
+        send = library().rd_kafka_send_offsets_to_transaction
+        with ending_unless_back(self._milliseconds / 1000 + _GRACE_SECONDS, _NO_COORDINATOR):
+            error = send(self._producer, partitions, metadata, self._milliseconds)
+        return problem_of(error)
 
     def commit(self) -> None:
         """Commit; where no answer comes, repeat, and leave the outcome to Kafka."""

@@ -55,19 +55,19 @@ def refused_transactions(settings: Settings, pipeline: str) -> str:
     return f"Kafka does not take them ({name_of(problem.error)})"
 
 
-class _Problem(NamedTuple):
+class Problem(NamedTuple):
     """Hold why librdkafka has not done what it was asked for."""
 
     error: int
     retriable: bool
 
 
-def problem_of(error: int | None) -> _Problem | None:
+def problem_of(error: int | None) -> Problem | None:
     """Return what librdkafka has against a call, if anything."""
     if not error:
         return None
     calls = library()
-    problem = _Problem(
+    problem = Problem(
         calls.rd_kafka_error_code(error),
         bool(calls.rd_kafka_error_is_retriable(error)),
     )
@@ -132,7 +132,7 @@ class NativeTransactionalWriter(NativeWriter):
                 raise self._refusal(problem.error)
             silence.goes_on()
 
-    def _problem(self, act: str, *milliseconds: int) -> _Problem | None:
+    def _problem(self, act: str, *milliseconds: int) -> Problem | None:
         """Call a function of librdkafka; return what it has against it, if anything."""
         return problem_of(getattr(library(), f"rd_kafka_{act}")(self._producer, *milliseconds))
 

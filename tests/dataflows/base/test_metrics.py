@@ -28,6 +28,8 @@ CLOSED_LIST = {
     "fugu_records_out_total": ("counter", PARTITION),
     "fugu_dead_letters_total": ("counter", (*PARTITION, "reason")),
     "fugu_replayed_releases_total": ("counter", PARTITION),
+    "fugu_restores_total": ("counter", PARTITION),
+    "fugu_foreign_writes_total": ("counter", PARTITION),
     "fugu_policy_wait_seconds": ("gauge", ("topic",)),
     "fugu_policy_noise": ("gauge", ("topic",)),
     "fugu_collection_noise": ("gauge", ("topic", "collection")),

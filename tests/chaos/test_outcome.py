@@ -1,0 +1,60 @@
+"""What a round must notice, it notices: a record too many, too few, changed or drawn anew."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.chaos.faults import ALL, named
+from tests.chaos.outcome import Topic, Wrong, check_equal, check_no_release_twice, check_one_content
+from tests.chaos.rounds import FAULTS_PER_ROUND, PER_ROUND, plans
+from tests.kafka.records import Record
+
+
+def release(name: bytes, value: bytes = b"{}") -> Record:
+    return Record(b"ada", value, (("fugu-release", name),), 1)
+
+
+PEACE: Topic = {0: [release(b"a"), release(b"b")], 1: [release(b"c")]}
+
+
+def test_equal_topics_are_equal() -> None:
+    check_equal(PEACE, {partition: list(records) for partition, records in PEACE.items()})
+    check_no_release_twice(PEACE)
+    assert check_one_content(PEACE) == 0
+
+
+@pytest.mark.parametrize(
+    ("disturbed", "text"),
+    [
+        ({0: PEACE[0][:1], 1: PEACE[1]}, "partition 0: 1 records instead of 2"),
+        ({0: [*PEACE[0], release(b"d")], 1: PEACE[1]}, "partition 0: 3 records instead of 2"),
+        ({0: PEACE[0][::-1], 1: PEACE[1]}, "partition 0: record 0 differs"),
+        ({0: PEACE[0], 1: [release(b"c", b"1")]}, "partition 1: record 0 differs"),
+        ({0: PEACE[0], 1: [replace(PEACE[1][0], timestamp=2)]}, "partition 1: record 0 differs"),
+    ],
+)
+def test_another_topic_is_told_by_its_first_difference(disturbed: Topic, text: str) -> None:
+    with pytest.raises(Wrong, match=text):
+        check_equal(disturbed, PEACE)
+
+
+def test_a_release_that_comes_twice_is_told_also_across_partitions() -> None:
+    with pytest.raises(Wrong, match="partition 1: record 1 repeats"):
+        check_no_release_twice({0: PEACE[0], 1: [*PEACE[1], release(b"a")]})
+
+
+def test_a_second_draw_of_one_release_is_told_also_of_aborted_ones() -> None:
+    assert check_one_content({0: [release(b"a"), release(b"a")]}) == 1, "aborted, and came back"
+    with pytest.raises(Wrong, match="drawn twice, and differently"):
+        check_one_content({0: [release(b"a", b"1"), release(b"a", b"2")]})
+
+
+def test_a_seed_draws_the_same_rounds_again() -> None:
+    rounds = list(plans(50, ALL, 7))
+    assert rounds == list(plans(50, ALL, 7))
+    assert rounds != list(plans(50, ALL, 8))
+    assert {fault for plan in rounds for _, fault in plan.faults} == set(named().values())
+    for plan in rounds:
+        ats = [at for at, _ in plan.faults]
+        assert len(ats) == FAULTS_PER_ROUND
+        assert 0 <= min(ats) <= max(ats) < PER_ROUND

@@ -1,0 +1,73 @@
+"""What a pipeline file may say of a state in Kafka, and what is refused with a way out."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.flows.state_directories import root_directory, stored_fingerprint
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.run.dealing import dealt, shard_numbers
+from tests.kafka.pipelines import pipeline_document, write_pipeline
+
+KAFKA = {"store": "kafka", "every": "500ms"}
+
+
+def read(path: Path, state: dict[str, Any], **changes: Any) -> PipelineFile:
+    document = pipeline_document("localhost:9092", "raw", "sanitized") | {"state": state}
+    for section, change in changes.items():
+        document[section] = document[section] | change
+    return PipelineFile.read(write_pipeline(path, document))
+
+
+def test_nothing_on_disk_belongs_to_it(tmp_path: Path) -> None:
+    file = read(tmp_path, KAFKA)
+    assert file.pipeline.state_topic == "heart-zones.state"
+    assert stored_fingerprint(file) is None
+    with pytest.raises(ConfigurationError, match="there is no state directory"):
+        root_directory(file)
+    assert dealt(file.pipeline, 3) == [[], [], []]
+    with pytest.raises(ConfigurationError, match="consumer group deals partitions out"):
+        shard_numbers(["0/2"], file.pipeline)
+
+
+@pytest.mark.parametrize(
+    ("state", "changes", "said"),
+    [
+        ({"every": "1s"}, {}, "write directory: PATH"),
+        ({"directory": "state", "topic": "here"}, {}, "topic: is for store: kafka"),
+        (KAFKA | {"directory": "state"}, {}, "nothing is kept on disk; delete it"),
+        (KAFKA | {"shards": 2}, {}, "start as many copies of fugu run as you like"),
+        (KAFKA | {"control": "claims"}, {}, "the state topic holds claims"),
+        (KAFKA | {"every": "11s"}, {}, "at most 10s"),
+        (KAFKA | {"topic": "raw"}, {}, "must be different"),
+        (KAFKA, {"kafka": {"client": "kafka-python"}}, "needs client: librdkafka"),
+        (KAFKA, {"kafka": {"broker": "embedded", "client": "auto"}}, "embedded broker has not"),
+        (
+            KAFKA,
+            {"source": {"partitions": "follow", "partitioner": "murmur2"}},
+            "cannot be moved to added partitions",
+        ),
+    ],
+)
+def test_what_it_does_not_carry_is_refused(
+    tmp_path: Path, state: dict[str, Any], changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        read(tmp_path, state, **changes)
+
+
+def test_kinds_that_merge_all_partitions_are_refused_until_they_are_carried(tmp_path: Path) -> None:
+    """Never silently wrong: a merge without its state would begin every budget again."""
+    document = pipeline_document("localhost:9092", "raw", "sanitized") | {"state": KAFKA}
+    document["source"] = {"topic": "raw", "value": "zone", "timestamp": "kafka"}
+    document["operator"] = {
+        "kind": "pba",
+        "epsilon": 1.0,
+        "window": 4,
+        "groups": ["a", "b"],
+        "ticks": {"width": "1m", "grace": "0s"},
+    }
+    with pytest.raises(ConfigurationError, match="pba merges all partitions"):
+        PipelineFile.read(write_pipeline(tmp_path, document))

@@ -1,0 +1,416 @@
+"""Copies of one pipeline hand partitions over, and nothing counts twice, whoever goes wrong."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+import pytest
+
+from fugu.dataflows.base.errors import GivenAway, ReleaseMismatch, StartRefused
+from fugu.dataflows.base.metrics import FOREIGN_WRITES
+from fugu.dataflows.copies.copy import Copy
+from fugu.dataflows.copies.planning import planned
+from fugu.dataflows.flows.streams import StreamsPlan
+from fugu.dataflows.kafka.group_metadata import GroupMetadata
+from fugu.dataflows.kafka.native.settings import MEMBER
+from fugu.dataflows.kafka.source import StopFlag
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.stages.per_record import PerRecord
+from fugu.dataflows.state import changelog
+from tests.faults.copies import Copies, committed, copied_document, step, take_in
+from tests.kafka.pipelines import (
+    OTHER_SECRET,
+    SECRET,
+    SECRET_VARIABLE,
+    Document,
+    write_pipeline,
+)
+from tests.kafka.records import Placed, Record, produce, read_topic
+from tests.kafka.topics import TopicFactory
+
+FEW = 20
+
+
+class House:
+    """A pipeline of one partition, whose copies a test leads."""
+
+    def __init__(
+        self,
+        bootstrap: str,
+        topics: TopicFactory,
+        path: Path,
+        partitions: int,
+        sections: Document | None = None,
+        **state: Any,
+    ) -> None:
+        self.bootstrap = bootstrap
+        source = topics("private", partitions=partitions)
+        self.document: Document = copied_document(bootstrap, topics, source, partitions=partitions)
+        self.document = self.document | (sections or {})
+        self.document["state"] |= state
+        self.source, self.fed = source, 0
+        self.copies = Copies(write_pipeline(path, self.document))
+        self.state = self.copies.planned.state.topic.name
+
+    def feed(self, count: int = FEW, partitions: Sequence[int] = (0,)) -> int:
+        records = [
+            Placed(p, Record(b"user-%d" % (n % 7), b'{"zone": "rest"}', timestamp=n + 1))
+            for n in range(self.fed, self.fed + count)
+            for p in partitions
+        ]
+        produce(self.bootstrap, self.source, records)
+        self.fed += count
+        return self.fed
+
+    def released(self, level: str = "read_committed", partition: int = 0) -> list[Record]:
+        topic = self.document["sink"]["topic"]
+        return read_topic(self.bootstrap, topic, level)[partition]
+
+    def first(self, name: str = "first") -> Copy:
+        """A copy that owns everything."""
+        copy = self.copies.join(name)
+        self.copies.settle(self.copies.planned.plan.fingerprint.partitions)
+        return copy
+
+    def successor(self, change: Callable[[StreamsPlan], StreamsPlan] | None = None) -> Copy:
+        """Another copy, after all others are gone."""
+        self.copies.close()
+        self.copies.running.clear()
+        copy = self.copies.join("successor", change)
+        self.copies.settle(self.copies.planned.plan.fingerprint.partitions)
+        return copy
+
+    def require_one_outcome_each(self, partition: int = 0) -> None:
+        """Every record has one committed release, and nobody ever sees two draws for one."""
+        names = [one.headers[0] for one in self.released(partition=partition)]
+        assert len(names) == len(set(names)) == self.fed
+        seen = set(self.released("read_uncommitted", partition))
+        assert seen == set(self.released(partition=partition))
+
+
+@pytest.fixture
+def make(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[int], House]]:
+    monkeypatch.setenv(SECRET_VARIABLE, SECRET)
+    monkeypatch.setitem(MEMBER, "heartbeat.interval.ms", 300)
+    made: list[House] = []
+
+    def house(partitions: int, sections: Document | None = None, **state: Any) -> House:
+        path = tmp_path / str(len(made))
+        made.append(House(bootstrap, topics, path, partitions, sections, **state))
+        return made[-1]
+
+    yield house
+    for one in made:
+        one.copies.close()
+
+
+@pytest.fixture
+def house(make: Callable[[int], House]) -> House:
+    return make(1)
+
+
+def test_what_is_on_its_way_is_neither_cut_nor_joined_by_more(house: House) -> None:
+    copy = house.first()
+    house.feed()
+    while not (items := copy.next_batch()):
+        time.sleep(0.01)
+    house.feed()
+    time.sleep(0.3)
+    assert copy.next_batch() == []
+    for taken in items:
+        copy.write(taken, copy.published(copy.sanitized(taken, copy.decoded(taken))))
+    take_in(copy, house.fed)
+    copy.cut()
+    house.require_one_outcome_each()
+
+
+def test_closing_commits_nothing_and_the_successor_publishes_the_same_bytes(house: House) -> None:
+    copy = house.first()
+    take_in(copy, house.feed())
+    copy.cut()
+    take_in(copy, house.feed())
+    copy._writer.acknowledge()
+    copy.close()
+    assert copy.owned == {}
+    assert len(house.released()) == FEW
+    assert len(house.released("read_uncommitted")) == 2 * FEW
+    successor = house.successor()
+    [account, *_] = successor.owned[0].accounts
+    assert len(account.tail) == FEW
+    take_in(successor, house.fed)
+    assert account.tail == {}
+    successor.cut()
+    house.require_one_outcome_each()
+
+
+def test_noise_that_is_drawn_anew_after_an_abort_stops_the_pipeline(house: House) -> None:
+    copy = house.first()
+    take_in(copy, house.feed())
+    copy._writer.acknowledge()
+
+    def other_noise(plan: StreamsPlan) -> StreamsPlan:
+        assert isinstance(plan.stage, PerRecord)
+        scope = replace(plan.stage.scope, law=bytes(32))
+        return replace(plan, stage=replace(plan.stage, scope=scope))
+
+    successor = house.successor(other_noise)
+    with pytest.raises(ReleaseMismatch, match="release_mismatch"):
+        take_in(successor, house.fed)
+    successor.close()
+    assert house.released() == []
+
+
+def test_no_membership_but_the_present_one_commits(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None of these commits; nobody can say whether Kafka or the copy refused the last two."""
+    gone = GroupMetadata(b"CGMDv2:\xff\xff\xff\xff\0\0\1", -1, "", "")
+    first = house.first()
+    take_in(first, house.feed())
+    with monkeypatch.context() as planted:
+        planted.setattr(first._member, "metadata", lambda: gone)
+        planted.setattr(first._writer, "send_offsets", _never)
+        with pytest.raises(GivenAway):
+            first.cut()
+    first.close()
+    second = house.successor()
+    before = second._member.metadata()
+    third = house.copies.join("third")
+    house.copies.settle(1, 0)
+    while second._member.metadata().generation == before.generation:
+        step(second), step(third)
+    take_in(second, house.fed)
+    with monkeypatch.context() as planted:
+        planted.setattr(second._member, "metadata", lambda: before)
+        with pytest.raises(GivenAway, match="ILLEGAL_GENERATION"):
+            second.cut()
+    second.close()
+    house.copies.running.remove(second)
+    house.copies.settle(1)
+    take_in(third, house.fed)
+    with monkeypatch.context() as planted:
+        other = replace(third._member.metadata(), member="somebody-else")
+        planted.setattr(third._member, "metadata", lambda: other)
+        planted.setattr(third._writer, "send_offsets", _never)
+        with pytest.raises(GivenAway):
+            third.cut()
+    assert house.released() == []
+    last = house.successor()
+    take_in(last, house.fed)
+    last.cut()
+    house.require_one_outcome_each()
+
+
+def _never(*_: Any) -> None:
+    raise AssertionError("this must not be sent")
+
+
+def test_a_restore_waits_for_an_open_transaction_and_reads_what_is_committed_behind_it(
+    house: House,
+) -> None:
+    """A reader that stops where a reader of committed records ends would miss the newest block."""
+    copy = house.first()
+    take_in(copy, house.feed())
+    copy.cut()
+    foreign = house.copies.planned.client.copy_writer("fugu-test-foreign", 60_000)
+    foreign.put(house.state, 0, [(b"open", b"transaction")])
+    foreign.acknowledge()
+    take_in(copy, house.feed())
+    copy.cut()
+    assert copy.metrics.values(FOREIGN_WRITES) == {(house.state, "0"): 1}
+    copy.close()
+    with closing(foreign):
+        Timer(2.0, foreign.abandon).start()
+        began = time.monotonic()
+        successor = house.successor()
+    assert time.monotonic() - began > 1.5
+    assert successor.owned[0].position >= house.fed
+    assert len(successor.owned[0].table) == 7
+    house.require_one_outcome_each()
+
+
+def test_a_generation_that_is_aborted_takes_nothing_back(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = house.first()
+    take_in(copy, house.feed())
+    copy.cut()
+    monkeypatch.setattr(changelog, "_LEAST_GENERATION_BYTES", 0)
+    for _ in range(3):
+        take_in(copy, house.feed())
+        copy.cut()
+    generation = copy.owned[0].chain.generation
+    take_in(copy, house.feed())
+    with monkeypatch.context() as planted:
+        planted.setattr(copy._writer, "commit", lambda: copy._writer.acknowledge())
+        copy.owned[0].chain.later_bytes = 10**9
+        copy.cut()
+    assert copy.owned[0].chain.generation > generation
+    successor = house.successor()
+    assert successor.owned[0].position < house.fed
+    take_in(successor, house.fed)
+    successor.cut()
+    house.require_one_outcome_each()
+
+
+def test_who_commits_state_without_positions_is_found_by_the_owner_and_by_its_successor(
+    house: House,
+) -> None:
+    """What a copy that has lost its partition could do, if it did not send its positions."""
+    copy = house.first()
+    take_in(copy, house.feed())
+    copy.cut()
+    zombie = house.copies.planned.client.copy_writer("fugu-test-zombie", 10_000)
+    with closing(zombie):
+        zombie.put(house.state, 0, [(b"1/9/0/1", b"a block")])
+        zombie.acknowledge()
+        zombie.commit()
+    take_in(copy, house.feed())
+    with pytest.raises(StartRefused, match="two_owners"):
+        copy.cut()
+    with pytest.raises(StartRefused, match="somebody else wrote to it"):
+        house.successor()
+    assert len(house.released()) == FEW
+
+
+def test_a_committed_release_that_no_state_knows_of_is_two_owners(house: House) -> None:
+    copy = house.first()
+    take_in(copy, house.feed())
+    copy.cut()
+    record = Record(b"user", b"{}", (("fugu-release", b"unknown"),))
+    produce(house.bootstrap, house.document["sink"]["topic"], [Placed(0, record)])
+    with pytest.raises(StartRefused, match=r"two_owners.*21 committed releases"):
+        house.successor()
+
+
+def test_partitions_that_stay_are_not_read_back_when_copies_come_and_go(
+    make: Callable[[int], House],
+) -> None:
+    house = make(4)
+    first = house.first()
+    for partition in range(4):
+        take_in(first, house.feed(partitions=[partition]) and FEW, partition)
+    tables = {p: owned.table for p, owned in first.owned.items()}
+    second = house.copies.join("second")
+    house.copies.settle(2, 2)
+    assert all(owned.table is tables[p] for p, owned in first.owned.items())
+    assert sum(len(owned.table) for owned in second.owned.values()) == 14
+    second.plan.stop.request()
+    with pytest.raises(StopIteration):
+        step(second)
+    house.copies.running.remove(second)
+    house.copies.settle(4)
+    assert committed(house.bootstrap, house.document) == 4 * FEW
+
+
+def test_an_encrypted_state_shows_no_key_and_opens_nowhere_else(
+    make: Callable[..., House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FUGU_TEST_STATE_SECRET", OTHER_SECRET)
+    plain, house = make(1), make(1, encrypt={"env": "FUGU_TEST_STATE_SECRET"})
+    for one in (plain, house):
+        copy = one.first()
+        take_in(copy, one.feed())
+        copy.cut()
+        copy.close()
+    assert b"user-3" in content(plain)
+    assert b"user-" not in content(house)
+    assert len(house.successor().owned[0].table) == 7
+    house.copies.close()
+    file = PipelineFile.read(house.copies.pipeline)
+    monkeypatch.setenv("FUGU_TEST_STATE_SECRET", "ef" * 32)
+    with pytest.raises(StartRefused, match="encrypted with another secret"):
+        planned(file, StopFlag(), None)
+    *_, last = read_topic(house.bootstrap, house.state)[0]
+    produce(house.bootstrap, house.state, [Placed(0, Record(b"1/9/0/1", last.value))])
+    with pytest.raises(StartRefused, match="was sealed elsewhere"):
+        house.successor()
+
+
+def content(house: House) -> bytes:
+    """All that the state topic holds."""
+    records = read_topic(house.bootstrap, house.state)[0]
+    return b"".join((record.key or b"") + (record.value or b"") for record in records)
+
+
+def test_streams_are_finished_once_whoever_dies_over_it(
+    make: Callable[..., House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = make(1, {"operator": {"kind": "threshold_perturbation", "window": 3, "threshold": 2}})
+    copy = house.first()
+    take_in(copy, house.feed())
+    copy.cut()
+    before = values(house)
+    assert 0 < len(before) < FEW
+    house.copies.close()
+    house.copies.running.clear()
+
+    def finishing(plan: StreamsPlan) -> StreamsPlan:
+        return replace(plan, finishing="drain")
+
+    dying = house.copies.join("dying", finishing)
+    monkeypatch.setattr(dying._writer, "send_offsets", _die)
+    with pytest.raises(GivenAway):
+        run_to_its_end(dying)
+    dying.close()
+    run_to_its_end(house.copies.join("next", finishing))
+    records = house.released()
+    assert len(values(house)) > len(before)
+    assert set(house.released("read_uncommitted")) == set(records)
+    run_to_its_end(house.copies.join("again", finishing))
+    assert house.released() == records
+    house.copies.running.clear()
+    with pytest.raises(StartRefused, match="its streams are finished"):
+        house.successor()
+
+
+def values(house: House) -> list[bytes]:
+    """What was let out, and not the slots that nothing was in."""
+    return [one.value or b"" for one in house.released() if b"rest" in (one.value or b"")]
+
+
+def _die(*_: Any) -> None:
+    raise GivenAway("killed between its records and its positions")
+
+
+def run_to_its_end(copy: Copy) -> None:
+    """Step a copy until it leaves by itself."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            step(copy)
+        except StopIteration:
+            return
+        time.sleep(0.01)
+    raise AssertionError("the copy did not end")
+
+
+def test_the_ledger_counts_what_is_committed_and_budgets_go_on(
+    make: Callable[..., House], topics: TopicFactory
+) -> None:
+    ledger = topics("ledger", partitions=1, configs={"cleanup.policy": "compact"})
+    budget = {"total": 6.0, "when_exhausted": "suppress"}
+    house = make(1, {"ledger": {"topic": ledger}, "budget": budget})
+    copy = house.first()
+    take_in(copy, house.feed())
+    copy.cut()
+    spent = copy.owned[0].table.column("spent").tolist()
+    take_in(copy, house.feed())
+    assert copy.owned[0].table.column("spent").tolist() > spent
+    copy._writer.acknowledge()
+    successor = house.successor()
+    assert successor.owned[0].table.column("spent").tolist() == spent
+    take_in(successor, house.feed(200))
+    successor.cut()
+    entries = [one for one in read_topic(house.bootstrap, ledger)[0] if one.headers]
+    names = [one.headers[0] for one in entries]
+    assert len(names) == len(set(names)) >= 7 * 6
+    assert set(entries) == {
+        one for one in read_topic(house.bootstrap, ledger, "read_uncommitted")[0] if one.headers
+    }
