@@ -55,7 +55,7 @@ class Buffers:
             Fraction(weight, UNIT - factor)
             for weight, factor in zip(self.weights, self.factors, strict=True)
         )
-        return len(self) + sum(sums, Fraction(0))
+        return sum(sums, Fraction(len(self)))
 
     @property
     def guard_bits(self) -> int:
@@ -81,9 +81,7 @@ class Buffers:
             powers = powers * factors
         return column
 
-    def encode(
-        self, buffers: Integers, values: Integers, scale: int
-    ) -> tuple[Integers, Integers]:
+    def encode(self, buffers: Integers, values: Integers, scale: int) -> tuple[Integers, Integers]:
         """Return the index of mixed `values (rows, bins)`, and buffers `(rows, bins, d)` after it.
 
         `scale` is that of a unit, in units of 2^-F steps.
@@ -112,7 +110,10 @@ class Buffers:
         grown = Fraction(scale * largest + 1)
         held = [grown * UNIT / (UNIT - factor) for factor in self.factors]
         mixed = sum(
-            (Fraction(weight, UNIT) * most for weight, most in zip(self.weights, held, strict=True)),
+            (
+                Fraction(weight, UNIT) * most
+                for weight, most in zip(self.weights, held, strict=True)
+            ),
             grown + len(self),
         )
         return max(mixed, *held)
@@ -137,7 +138,8 @@ def participation(buffers: Buffers, ticks: int, counted: int, apart: int = 1) ->
     worst. Numbers between 0 and 1 instead of 0 and 1 give no more, nor do fewer ticks.
 
     >>> from math import sqrt
-    >>> round(sqrt(participation(Buffers((1396214226, 604636038), (3399186373, 4249788738)), 312, 1)), 6)
+    >>> two = Buffers((1396214226, 604636038), (3399186373, 4249788738))
+    >>> round(sqrt(participation(two, ticks=312, counted=1)), 6)
     1.628048
 
     Source: continual release specification, section 2 (Theorem 2); Kalinin and Lampert 2024.

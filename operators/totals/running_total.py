@@ -39,8 +39,8 @@ class RunningTotal:
 
     Claim. Over a `horizon` of T ticks, what one person contributes to any `window` ticks in a row
     is (epsilon, delta)-DP in all releases together, finite precision included; with a window of T
-    that is everything. With a `personal_cap` instead, what one person contributes to an aligned period of
-    the cap is, whatever the person does in it, and periods follow each other for ever.
+    that is everything. With a `personal_cap` instead, what one person contributes to an aligned
+    period of the cap is, whatever the person does in it, and periods follow each other for ever.
 
     A tick mixes its figure with what buffers remember of those before it, rounds the sum to a grid,
     and adds discrete Gaussian noise. Nothing else leaves. The mixing is undone in public, and the
@@ -55,11 +55,11 @@ class RunningTotal:
     Parameters: `bins`; `sensitivity` in units, by how much one person's contribution changes a bin
     at most (with a cap: how much it amounts to, whatever its sign); `changed_bins`, how many bins
     it changes (2 if it can move between bins; a cap says it itself); `epsilon` in nats and `delta`;
-    `horizon`, perhaps with a `window`, or `personal_cap`, whose `apart` is 1. Input: integers `(rows,
-    bins)`; of figures beyond `largest` the rest is cut off. Release: doubles `(rows, bins)`, the
-    totals of all ticks so far, unbiased, with `standard_error (rows,)`; `block` and `position` say
-    which tick of which period, or horizon, it was, so that readers know how errors go together
-    (`totals.errors`). State: buffers, which are raw data, and what all readers know.
+    `horizon`, perhaps with a `window`, or `personal_cap`, whose `apart` is 1. Input: integers
+    `(rows, bins)`; of figures beyond `largest` the rest is cut off. Release: doubles `(rows,
+    bins)`, the totals of all ticks so far, unbiased, with `standard_error (rows,)`; `block` and
+    `position` say which tick of which period, or horizon, it was, so that readers know how errors
+    go together (`totals.errors`). State: buffers, which are raw data, and what all readers know.
     Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers or
     not `(rows, bins)`.
 
@@ -116,9 +116,13 @@ class RunningTotal:
         if self.window is not None:
             raise ValueError("window: goes with a horizon, not with a cap")
         if cap.ticks > LARGEST_TICKS:
-            raise ValueError(f"personal_cap: a period has at most {LARGEST_TICKS:,} ticks, not {cap.ticks}")
+            raise ValueError(
+                f"personal_cap: a period has at most {LARGEST_TICKS:,} ticks, not {cap.ticks}"
+            )
         if cap.apart > 1:
-            raise ValueError("personal_cap: apart must be 1, because ticks that nobody is in are left out")
+            raise ValueError(
+                "personal_cap: apart must be 1, because ticks that nobody is in are left out"
+            )
         groups = min(self.bins, 2 * cap.counted)
         return Changes(cap.ticks, cap.counted, cap.factor, self.sensitivity, groups)
 
