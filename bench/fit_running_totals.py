@@ -25,7 +25,7 @@ from fugu.operators.mechanism import Floats
 from fugu.operators.totals.buffers import UNIT, Buffers
 
 TABLE = Path(__file__).parents[1] / "operators" / "totals" / "fitted_table.py"
-LARGEST = 16
+LARGEST = 15
 """The exponent of the longest horizon."""
 BUFFERS = 3
 _SEARCHES = 2

@@ -53,8 +53,8 @@ UNUSABLE: Unusable = {
         "changed_bins": (0, -1, 3),
         "epsilon": (*EPSILONS, 20.1),
         "delta": (0.0, 1.0, -0.1, 1e-17),
-        "horizon": (0, -1, 2**16 + 1),
-        "window": (0, -1, 2**16 + 1),
+        "horizon": (0, -1, 2**15 + 1),
+        "window": (0, -1, 2**15 + 1),
         "tick_milliseconds": (0, -1),
     }
 }
@@ -141,7 +141,7 @@ def test_buffers_of_a_closed_period_are_forgotten() -> None:
 
 
 def test_figures_beyond_what_64_bits_hold_are_cut_off() -> None:
-    totals = RunningTotal(1, 1, 1, 20.0, 1e-3, 2**16, 1)
+    totals = RunningTotal(1, 1, 1, 20.0, 1e-3, 2**15, 1)
     truth = np.array([[[2**44]], [[-(2**44)]]])
     found, _ = run(totals, truth, seed=7)
     assert found[0, 0, 0] == pytest.approx(totals.largest, rel=1e-3)
@@ -197,7 +197,7 @@ def test_levels_of_privacy_are_told_apart() -> None:
         ("horizon", {}),
         ("horizon", {"horizon": 6, "personal_cap": PersonalCap(2, 6)}),
         ("window", {"window": 2, "personal_cap": PersonalCap(2, 6)}),
-        ("personal_cap", {"personal_cap": PersonalCap(2, 2**17)}),
+        ("personal_cap", {"personal_cap": PersonalCap(2, 2**16)}),
         ("personal_cap", {"personal_cap": PersonalCap(2, 6, apart=2)}),
     ],
 )
