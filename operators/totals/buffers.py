@@ -51,11 +51,10 @@ class Buffers:
     @property
     def reach(self) -> Fraction:
         """Return d + the sum of w_i / (1 - theta_i): what roundings add up to, in units of them."""
-        sums = (
-            Fraction(weight, UNIT - factor)
-            for weight, factor in zip(self.weights, self.factors, strict=True)
-        )
-        return sum(sums, Fraction(len(self)))
+        reach = Fraction(len(self))
+        for weight, factor in zip(self.weights, self.factors, strict=True):
+            reach += Fraction(weight, UNIT - factor)
+        return reach
 
     @property
     def guard_bits(self) -> int:

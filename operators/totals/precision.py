@@ -76,8 +76,8 @@ class Precision:
             )
         if self.scale < 1:
             raise BudgetBelowResolution(
-                "epsilon, delta: pay for no measurement at all; give more, or let people count in "
-                "fewer ticks"
+                "epsilon, delta: pay for no measurement at all; give more, let people count in "
+                "fewer ticks, or make the unit of amounts larger"
             )
 
     @cached_property

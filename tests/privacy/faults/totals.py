@@ -22,7 +22,7 @@ class TwiceAsPrecise(Precision):
     """Mix with twice the steps that are paid for, which halves the noise."""
 
     @property
-    def scale(self) -> int:  # type: ignore[override]
+    def scale(self) -> int:
         return 2 * super().scale
 
 
