@@ -50,7 +50,8 @@ class Precision:
     part `reserved` is for finite precision.
 
     `scale` is a, that of a unit in units of 2^-F steps, the largest integer that satisfies it.
-    Draws are `wide` where rounding would cost more than a hundredth of the deviation otherwise.
+    Draws are `wide` where rounding would cost more than a hundredth of the deviation otherwise, and
+    their finite precision less than a hundredth of delta.
     Raises `ValueError` where delta does not cover finite precision, and `BudgetBelowResolution`
     where no scale is left.
 
@@ -89,10 +90,12 @@ class Precision:
 
     @cached_property
     def wide(self) -> bool:
-        """Return whether draws are wide."""
+        """Return whether draws are wide: roundings cost much, and finite precision does not."""
         root = root_below(Fraction(squares_of(self.epsilon, self.delta)))
         lost = _of_rounding(self.buffers, self.changes)
-        return lost > _WORTH_IT * root
+        draws = wide_gaussian.DRAWS * self.changes.indices
+        added = draws * delta_of_draw(ANY_STEPS, self.epsilon)
+        return lost > _WORTH_IT * root and added < _WORTH_IT * Fraction(self.delta)
 
     @cached_property
     def squares(self) -> int:
