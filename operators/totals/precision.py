@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import isqrt, nextafter, sqrt
+from math import nextafter, sqrt
 
 from fugu.operators.loss import GaussianLoss, WideGaussianLoss
 from fugu.operators.noise import wide_gaussian
 from fugu.operators.noise.additive import BudgetBelowResolution
 from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.noise.gaussian_account import VARIANCE, squares_of
-from fugu.operators.noise.gaussian_precision import ANY_STEPS, delta_of_draw
+from fugu.operators.noise.gaussian_precision import ANY_STEPS, delta_of_draw, delta_of_draws
 from fugu.operators.totals.buffers import Buffers, participation, root_above, root_below
 
 _LARGEST_STATE = 2**61
@@ -83,10 +83,11 @@ class Precision:
 
     @cached_property
     def reserved(self) -> Fraction:
-        """Return the part of delta for finite precision: no draw moves by more than all do, but
-        the two parts of a wide one may."""
-        most = isqrt(squares_of(self.epsilon, self.delta)) + 1
-        return self.draws * delta_of_draw(ANY_STEPS if self.wide else most, self.epsilon)
+        """Return the part of delta for finite precision; parts of wide draws move by any steps."""
+        if self.wide:
+            return self.draws * delta_of_draw(ANY_STEPS, self.epsilon)
+        most = squares_of(self.epsilon, self.delta)
+        return delta_of_draws(self.draws, most, self.epsilon)
 
     @cached_property
     def wide(self) -> bool:

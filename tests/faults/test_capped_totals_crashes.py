@@ -63,7 +63,7 @@ def rentals() -> list[Placed]:
             placed = Placed(user % PARTITIONS, record)
             timed += [(at + random.randrange(300), user, placed)] * copies
     for partition in range(PARTITIONS):
-        end = orjson.dumps({"zone": "nowhere", "at": BEGIN + (TICKS + 1) * SECOND - 1})
+        end = orjson.dumps({"zone": "station", "at": BEGIN + (TICKS + 1) * SECOND - 1})
         record = Record(b"rider-%d" % partition, end)
         timed.append((BEGIN + (TICKS + 2) * SECOND, partition, Placed(partition, record)))
     return [placed for *_, placed in sorted(timed, key=lambda entry: entry[:2])]
