@@ -68,7 +68,7 @@ class Buffers:
     def rounding(self) -> Fraction:
         """Return e: by how many steps the index of a value and that of its neighbour may differ
         from what the matrix makes of their difference, at most."""
-        return 1 + self.reach / 2**self.guard_bits
+        return 1 + self.reach / (1 << self.guard_bits)
 
     def columns(self, ticks: int) -> Floats:
         """Return c_0, c_1, ... in doubles."""

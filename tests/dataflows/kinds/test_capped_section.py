@@ -70,7 +70,7 @@ def test_a_strategy_for_windows_has_no_contributions(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_part_of_a_cap_is_part_of_the_law(kind: str, tmp_path: Path) -> None:
     """So a state without a cap, or under another one, is refused."""
-    caps = [
+    caps: list[dict[str, Any]] = [
         {},
         {"at_most": 4},
         {"per": "12h"},
@@ -90,7 +90,7 @@ def test_ticks_of_totals_that_nobody_is_in_allow_no_gaps(tmp_path: Path) -> None
 
 def test_people_whose_totals_do_not_fit_are_too_many(tmp_path: Path) -> None:
     amounts = {"sum": {"field": "kwh", "lower": 0, "upper": 1000, "unit": 0.1}}
-    whole = {"contributions": None, "horizon": 300, "window": 1, "epsilon": 5.0}
+    whole: dict[str, Any] = {"contributions": None, "horizon": 300, "window": 1, "epsilon": 5.0}
     state = {"directory": "./state", "max_keys": 1_000_000_000}
     read(tmp_path, section("running_total", **whole, **amounts))
     with pytest.raises(ConfigurationError, match=r"state\.max_keys: .*no more room in 64 bits"):
