@@ -6,7 +6,7 @@ Beside it the same batches are decoded and encoded, which is what passing them t
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
 from statistics import median
@@ -18,6 +18,7 @@ from bench.stream import key_of
 from bench.watched import Stopwatch
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.columns import HeaderColumns, OptionalByteColumn
+from fugu.dataflows.kinds.running_total import RunningTotalOperator
 from fugu.dataflows.kinds.sample import SampleOperator
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.json_fields import FieldTimestamp
@@ -25,14 +26,14 @@ from fugu.dataflows.records.symbols import PlainSymbols
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.log_entries import Entry, read_entry
 from fugu.dataflows.stages.merging import MergeState, Merging
-from fugu.dataflows.stages.summing import Summing, cells
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.integer_column import IntegerColumn
-from fugu.operators.mechanism import Releases
+from fugu.operators.mechanism import Mechanism, Releases
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
 
 GROUPS = (10, 1_000, 100_000)
+GROUPS_OF_TOTALS = (10, 1_000)
 USERS = 100_000
 TICKS = 4
 """Of which the first one is published, the others repeat it."""
@@ -69,6 +70,7 @@ class Cost:
     bytes_per_user: float
     merge_bytes: int
     log_bytes: int
+    totals: bool = False
 
     def microseconds(self, *parts: str) -> float:
         """Of one record."""
@@ -78,24 +80,29 @@ class Cost:
 class City:
     """A pipeline over `groups` zones, and batches of ticks in which everybody is somewhere."""
 
-    def __init__(self, groups: int) -> None:
+    def __init__(self, groups: int, *, totals: bool = False) -> None:
+        """Take the strategy `sample`, or running `totals` under a personal cap."""
         self.zones = [f"zone-{number:06d}" for number in range(groups)]
-        self.operator = SampleOperator.model_validate(
-            {
-                "kind": "sample",
-                "epsilon": 1.0,
-                "window": TICKS,
-                "groups": self.zones,
-                "ticks": {"width": "15m"},
-            }
-        )
+        shared = {"epsilon": 1.0, "groups": self.zones, "ticks": {"width": "15m"}}
+        self.operator: SampleOperator | RunningTotalOperator
+        if totals:
+            capped = {"contributions": {"at_most": 2, "per": "1d"}, "delta": 1e-6}
+            section = {"kind": "running_total", **shared, **capped}
+            self.operator = RunningTotalOperator.model_validate(section)
+        else:
+            section = {"kind": "sample", **shared, "window": TICKS}
+            self.operator = SampleOperator.model_validate(section)
         self.ticks = self.operator.in_ticks()
         when = FieldTimestamp("at", 1)
         self.codec = Codec(self.operator.values(["zone"]), _LARGEST_VALUE, when)
         self.plain = Codec(PlainSymbols("zone", self.zones), _LARGEST_VALUE, when)
         admission = Admission("unchecked", PARTITIONS, USERS)
-        self.bounding = Summing(self.ticks, groups, admission)
-        mechanism = self.operator.strategy()
+        self.bounding = self.operator.summing(self.ticks, admission)
+        mechanism: Mechanism = (
+            self.operator.release()
+            if isinstance(self.operator, RunningTotalOperator)
+            else self.operator.strategy()
+        )
         law = mechanism.law_digest()
         self.scope = DrawScope(Secret(bytes(32)), "bench", mechanism.kind, 1, law)
         self.merge = Merging(mechanism, self.scope, "bench", PARTITIONS, groups)
@@ -142,11 +149,14 @@ class City:
 
 
 def measure_aggregates(say: Callable[[str], None]) -> list[Cost]:
-    """Of every number of groups."""
+    """Of every number of groups, and of running totals under a personal cap."""
     costs = []
     for groups in GROUPS:
         say(f"{groups:,} groups")
         costs.append(_measure(City(groups)))
+    for groups in GROUPS_OF_TOTALS:
+        say(f"{groups:,} groups, running totals")
+        costs.append(replace(_measure(City(groups, totals=True)), totals=True))
     return costs
 
 
@@ -168,7 +178,7 @@ def _measure(city: City) -> Cost:
         seconds=seconds,
         publication_seconds=publication,
         publication_bytes=peak,
-        bytes_per_user=sum(column.nbytes for column in cells(city.ticks, USERS).values()) / USERS,
+        bytes_per_user=sum(one.nbytes for one in city.bounding.start(USERS).values()) / USERS,
         merge_bytes=len(waiting.open.take_everything()),
         log_bytes=max(len(one.encoded()) for one in partials),
     )
@@ -192,7 +202,7 @@ def _one_pass(city: City) -> tuple[dict[str, float], list[Entry]]:
         released = list(_merged(city, city.merge.start(), partials))
     assert len(released) == TICKS
     for tick, releases in released:
-        notes = {name: note[0].item() for name, note in releases.annotations.items()}
+        notes = {name: note[0].tolist() for name, note in releases.annotations.items()}
         with watch.on(FIGURES):
             city.figures.write(tick, releases.values[0], notes)
         with watch.on(IDS):

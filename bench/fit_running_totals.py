@@ -25,10 +25,12 @@ from fugu.operators.mechanism import Floats
 from fugu.operators.totals.buffers import UNIT, Buffers
 
 TABLE = Path(__file__).parents[1] / "operators" / "totals" / "fitted_table.py"
-LARGEST = 16
+LARGEST = 15
 """The exponent of the longest horizon."""
 BUFFERS = 3
 _SEARCHES = 2
+_NOTHING_GAINED = Buffers((1,), (0,))
+"""Where a person counts in every tick, no mixing is better than none."""
 _STARTS = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 _MODULE = '''"""The table that `python -m bench.fit_running_totals` made: do not edit it.
 
@@ -67,16 +69,19 @@ class Goal:
 
     def of_parameters(self, parameters: Floats) -> float:
         """Return the same of unbounded parameters."""
-        weights, factors = unbounded_as_buffers(parameters)
+        weights, factors = unbounded_as_buffers(parameters, self.ticks)
         value = self.of(weights, factors)
         return value if np.isfinite(value) else 1e300
 
 
-def unbounded_as_buffers(parameters: Floats) -> tuple[Floats, Floats]:
-    """Return weights with a sum of at most 1, and factors below 1, of any numbers."""
+def unbounded_as_buffers(parameters: Floats, ticks: int) -> tuple[Floats, Floats]:
+    """Return weights with a sum of at most 1, and factors below 1, of any numbers.
+
+    Factors stay so far below 1 that buffers do not grow beyond 64 bits.
+    """
     half = len(parameters) // 2
     grown = np.exp(np.clip(parameters[:half], -40.0, 40.0))
-    factors = 1.0 / (1.0 + np.exp(np.clip(-parameters[half:], -21.0, 21.0)))
+    factors = (1.0 - 1.0 / (4.0 * ticks)) / (1.0 + np.exp(np.clip(-parameters[half:], -40.0, 40.0)))
     return grown / (1.0 + np.sum(grown)), factors
 
 
@@ -121,9 +126,13 @@ def main() -> None:
     for exponent in range(largest + 1):
         ticks, here = 2**exponent, dict[int, Floats]()
         for counted in (2**small for small in range(exponent + 1)):
-            near = [known[at] for known, at in ((before, counted), (here, counted // 2)) if at in known]
+            near = [
+                known[at] for known, at in ((before, counted), (here, counted // 2)) if at in known
+            ]
             value, here[counted] = fit(Goal(ticks, counted), near)
-            buffers = as_integers(*unbounded_as_buffers(here[counted]))
+            buffers = as_integers(*unbounded_as_buffers(here[counted], ticks))
+            if counted == ticks:
+                buffers = _NOTHING_GAINED
             numbers = [ticks, counted, *buffers.weights, *buffers.factors]
             lines.append(" ".join(map(str, numbers)))
             print(ticks, counted, round(value, 4), file=sys.stderr, flush=True)

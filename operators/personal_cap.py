@@ -107,7 +107,8 @@ class PersonalCap:
         if abs(tick) > _LARGEST_TICK:
             return np.zeros(len(counted), dtype=np.bool_)
         last, number = self._read(counted, tick)
-        return (number < self.allowed(tick)) & ((number == 0) | (tick - last >= self.apart))
+        soon = (number > 0) & (tick - last < self.apart)
+        return np.asarray((number < self.allowed(tick)) & ~soon)
 
     def after(self, counted: Integers, tick: int, counts: Booleans) -> Integers:
         """Return what is remembered once a tick is closed in which these people counted."""

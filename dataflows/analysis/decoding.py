@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
+from fugu.dataflows.analysis.running_totals import COLUMNS, NOISE
 from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.publishing.promise import Promise
 from fugu.operators.mechanism import Array, Integers, Kind, Releases
@@ -56,6 +57,8 @@ def decoded(content: pa.ChunkedArray, promise: Promise) -> pa.Table:
     fields = dict(_BESIDE[form])
     if form == "figures" and alphabet_of(promise) is not None:
         fields["group"] = symbol
+    if promise.noise == NOISE:
+        fields |= COLUMNS
     if form == "payload":
         name, kind_of_value = "value", _payload_type(content)
     schema = pa.schema({name: kind_of_value, **fields})

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fugu.dataflows.analysis.decoding import is_fresh
 from fugu.dataflows.analysis.estimates import Estimates, about_intervals, level_of
+from fugu.dataflows.analysis.running_totals import GO_TOGETHER, NOISE, window_sums
 from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.publishing.promise import Promise
 from fugu.operators.estimates.aged_figures import (
@@ -78,7 +80,7 @@ def series(
     parts = list(groups_of(records, "group", "start"))
     count = sum(len(part.starts) for part in parts)
     factor = _factor(promise, level_of(count, confidence, simultaneous), 1.0)
-    filtered = promise.noise in ("filtered", "running totals")
+    filtered = promise.noise in ("filtered", "running totals", NOISE)
     columns: dict[str, list[Any]] = {"start": [], "group": [], "age": []}
     columns |= {"estimate": [], "low": [], "high": [], "standard_error": []}
     for part in parts:
@@ -90,7 +92,8 @@ def series(
         columns["low"].append(part.values - factor * errors)
         columns["high"].append(part.values + factor * errors)
         columns["standard_error"].append(errors)
-    notes = [_FILTERED if filtered else _AGED, *about_intervals(count, confidence, simultaneous)]
+    note = GO_TOGETHER if promise.noise == NOISE else _FILTERED if filtered else _AGED
+    notes = [note, *about_intervals(count, confidence, simultaneous)]
     table = _table(columns, since)
     return Estimates(f"figures of {promise.pipeline} ({promise.law.kind})", table, tuple(notes))
 
@@ -107,6 +110,8 @@ def totals(
     _require_figures(records, promise, "totals")
     if window < 1:
         raise CannotBeEstimated(f"window: must be at least 1 tick, not {window}")
+    if promise.noise == NOISE:
+        return _sums_of_windows(records, promise, since, window, confidence, simultaneous)
     if promise.noise == "running totals":
         raise CannotBeEstimated(
             f"totals: {promise.law.kind} releases running totals already: subtract the one at the "
@@ -142,6 +147,34 @@ def totals(
     notes = [at_most if filtered else _AGED, "windows that lack a tick are left out"]
     notes += about_intervals(len(rows), confidence, simultaneous)
     what = f"totals of {window} ticks, {promise.pipeline} ({promise.law.kind})"
+    return Estimates(what, _table(columns, since), tuple(notes))
+
+
+def _sums_of_windows(
+    records: pa.Table,
+    promise: Promise,
+    since: int | None,
+    window: int,
+    confidence: float,
+    simultaneous: bool,
+) -> Estimates:
+    """Return differences of running totals whose errors are known to go together."""
+    known = records.filter(pc.is_valid(records["standard_error"]))
+    starts = _integers(known["start"])
+    rows = list(window_sums(known, promise, window, _width(starts))) if len(known) else []
+    factor = _factor(promise, level_of(len(rows), confidence, simultaneous), _NORMAL)
+    estimates, errors = (np.array([row[place] for row in rows], dtype=float) for place in (2, 3))
+    columns: dict[str, list[Any]] = {
+        "start": [np.array([row[0] for row in rows], dtype=np.int64)],
+        "group": [np.array([row[1] for row in rows], dtype=object)],
+        "estimate": [estimates],
+        "low": [estimates - factor * errors],
+        "high": [estimates + factor * errors],
+        "standard_error": [errors],
+    }
+    notes = [GO_TOGETHER, "windows that lack a tick are left out"]
+    notes += about_intervals(len(rows), confidence, simultaneous)
+    what = f"sums of {window} ticks, {promise.pipeline} ({promise.law.kind})"
     return Estimates(what, _table(columns, since), tuple(notes))
 
 

@@ -19,7 +19,10 @@ class RealTimeOperator(CappedAggregate, SeriesBudget):
 
     order = 600
     example = DeclaredAggregate.example + "delta: 1.0e-6\nhorizon: 96\n"
-    protected = "everything that one person contributes, over a whole life, per `period`, or per period of `contributions`"
+    protected = (
+        "everything that one person contributes, over a whole life, per `period`, or per period of "
+        "`contributions`"
+    )
     evaluation = "real_time"
     noise = "filtered"
 

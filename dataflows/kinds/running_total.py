@@ -25,7 +25,7 @@ class RunningTotalOperator(CappedAggregate):
         "of `contributions`"
     )
     evaluation = "totals"
-    noise = "running totals"
+    noise = "factorised totals"
 
     kind: Literal["running_total"]
     epsilon: Annotated[Epsilon, Field(le=LARGEST_EPSILON)]

@@ -93,15 +93,14 @@ class Summing(Bounding[PartialSums]):
         groups = np.flatnonzero(sums)
         return [PartialSums(partition, tick, groups, sums[groups])]
 
-    def _counting(
-        self, cap: PersonalCap, table: RowTable, rows: Integers, tick: int
-    ) -> Integers:
+    def _counting(self, cap: PersonalCap, table: RowTable, rows: Integers, tick: int) -> Integers:
         """Return those of the rows that count in a tick, and remember that they did."""
         counted, amounts = table.live(COUNTED), table.live("amount")[rows, tick % self.ticks.open]
         counts = cap.may_count(counted[rows], tick) & (amounts != 0)
         counted[rows] = cap.after(counted[rows], tick, counts)
         table.touch(rows)
-        return rows[counts]
+        counting: Integers = rows[counts]
+        return counting
 
     def _in_use(self, table: RowTable) -> Booleans:
         """Keep rows until the period of the last record is over."""
@@ -109,7 +108,7 @@ class Summing(Bounding[PartialSums]):
             return super()._in_use(table)
         following = self.cap.period_of(table.clock[CLOSED] + 1)
         seen = table.live("seen")
-        return (seen != NO_TICK) & (seen // self.cap.ticks >= following)
+        return np.asarray((seen != NO_TICK) & (seen // self.cap.ticks >= following))
 
     def _last_seen(self, table: RowTable) -> int:
         """Return the last closed tick under a cap, which remembers what people counted in it."""

@@ -29,7 +29,7 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import erfc, exp, expm1, fsum, isqrt, sqrt
+from math import erfc, exp, expm1, fsum, sqrt
 
 from fugu.operators.budget_units import UNITS_PER_NAT, in_nats, units_of
 from fugu.operators.composition.signed_sums import signed_sums
@@ -42,16 +42,9 @@ from fugu.operators.loss import (
     StatedLoss,
     WideGaussianLoss,
 )
-from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.noise.gaussian_account import VARIANCE
-from fugu.operators.noise.gaussian_precision import (
-    ANY_STEPS,
-    PER_DEVIATION,
-    TAUS,
-    delta_of_draw,
-)
+from fugu.operators.noise.gaussian_precision import ANY_STEPS, delta_of_draw, delta_of_draws
 
-DEVIATION = 1 << PRECISION
 LARGEST_EPSILON = UNITS_PER_NAT << 11
 
 _ROUNDING = 1e-9
@@ -154,22 +147,9 @@ class ComposedLoss:
 
 
 def _delta_of_draws(loss: GaussianLoss, epsilon: float) -> Fraction:
-    """Bound the sum of the deltas of draws, whatever share of the squares each of them has.
-
-    Delta grows with the steps v of a draw, to the end of the table. A line base + slope * v^2 that
-    is above all of its values bounds the sum by draws * base + slope * squares.
-    """
     if isinstance(loss, WideGaussianLoss):
         return loss.draws * delta_of_draw(ANY_STEPS, epsilon)
-    column = DEVIATION // PER_DEVIATION
-    columns = range(1, min(isqrt(loss.squares) // column + 2, len(TAUS) + 1))
-    base, *others = (delta_of_draw(at * column, epsilon) for at in columns)
-    slope = max(
-        ((delta - base) / (at * column) ** 2 for at, delta in enumerate(others, 1)),
-        default=Fraction(0),
-    )
-    largest = max([base, *others])
-    return min(loss.draws * largest, loss.draws * base + slope * loss.squares)
+    return delta_of_draws(loss.draws, loss.squares, epsilon)
 
 
 def gaussian_delta(epsilon: float, ratio: float) -> float:

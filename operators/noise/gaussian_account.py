@@ -28,10 +28,10 @@ def squares_of(epsilon: float, delta: float, variance: int = VARIANCE) -> int:
 
         delta(epsilon) = Phi(m / 2 - epsilon / m) - e^epsilon Phi(-m / 2 - epsilon / m),
 
-    where m^2 = M / (2^28 - 9), or M / `variance` for draws of another deviation whose square, less 9,
-    that is. It grows with M, and the largest M that keeps delta is found by
-    halving. One step less pays for the factors of up to 2^60 draws, and for the arithmetic, which
-    is decimal: the same on every machine. Epsilon and delta are positive, and delta is below 1.
+    where m^2 = M / (2^28 - 9). Draws of another deviation have another `variance`, its square less
+    9. Delta grows with M, and the largest M that keeps delta is found by halving. One step less
+    pays for the factors of up to 2^60 draws, and for the arithmetic, which is decimal: the
+    same on every machine. Epsilon and delta are positive, and delta is below 1.
 
     >>> squares_of(epsilon=3.0, delta=1e-6)
     112621999

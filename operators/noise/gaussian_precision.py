@@ -24,6 +24,7 @@ Source: continual release specification, section 4 (Theorem 4); noise specificat
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
+from math import isqrt
 
 from fugu.operators.noise.discrete_gaussian import PRECISION
 
@@ -73,6 +74,23 @@ def delta_of_draw(steps: int, epsilon: float) -> Fraction:
     column = -(-steps * PER_DEVIATION >> PRECISION)
     tau = TAUS[column] if column < len(TAUS) else UNITS
     return min(Fraction(1), Fraction(TAUS[0] + min(tau, _grown(epsilon)), UNITS))
+
+
+def delta_of_draws(draws: int, squares: int, epsilon: float) -> Fraction:
+    """Bound the sum of the deltas of draws, whatever share of the squares each of them has.
+
+    Delta grows with the steps v of a draw, to the end of the table. A line base + slope * v^2 that
+    is above all of its values bounds the sum by draws * base + slope * squares.
+    """
+    column = (1 << PRECISION) // PER_DEVIATION
+    columns = range(1, min(isqrt(squares) // column + 2, len(TAUS) + 1))
+    base, *others = (delta_of_draw(at * column, epsilon) for at in columns)
+    slope = max(
+        ((delta - base) / (at * column) ** 2 for at, delta in enumerate(others, 1)),
+        default=Fraction(0),
+    )
+    largest = max([base, *others])
+    return min(draws * largest, draws * base + slope * squares)
 
 
 @lru_cache(maxsize=64)

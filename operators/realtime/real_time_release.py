@@ -12,8 +12,8 @@ from fugu.operators.columns import chosen, where_rows
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State
-from fugu.operators.realtime import filter as filtering
 from fugu.operators.personal_cap import PersonalCap
+from fugu.operators.realtime import filter as filtering
 from fugu.operators.realtime.account import Account, account_of
 from fugu.operators.realtime.accountants import paper_total
 from fugu.operators.realtime.guarantees import real_time_guarantee
@@ -66,9 +66,10 @@ class RealTimeRelease:
     Parameters: `bins`; `sensitivity` in units, by how much one person's contribution changes a bin
     at most; `changed_bins`, how many bins it changes at most (2 if it can move between bins);
     `epsilon` in nats and `delta`, for all ticks or a period; `horizon`, perhaps with `shares`, or
-    `period`, `decay` or `personal_cap`, which says itself what changes (`sensitivity` is then what a
-    contribution amounts to, whatever its sign); `weight`; `presentation`: of estimates as they are (`none`), rounded
-    (`integer`), or at least 0 (`non_negative`), none of which is fed back to the filter.
+    `period`, `decay` or `personal_cap`, which says itself what changes (`sensitivity` is then what
+    a contribution amounts to, whatever its sign); `weight`; `presentation`: of estimates as they
+    are (`none`), rounded (`integer`), or at least 0 (`non_negative`), none of which is fed back to
+    the filter.
     Input: integers `(rows, bins)`. Release: doubles, or integers, `(rows, bins)`. `standard_error
     (rows, bins)` is that of the estimate, with an empirical coverage of 1.96 of it each way of 19
     ticks in 20, or more where noise hides how the series moves; on average over a long run, not
@@ -153,7 +154,11 @@ class RealTimeRelease:
         if not measured.all():
             known = _chosen(measured, known, self._predicted(state, steps))
         charges = np.where(measured, self.schedule.charges(steps), 0)
-        spent = spent + charges if self.personal_cap is None else np.maximum(spent, self._counted * charges)
+        spent = (
+            spent + charges
+            if self.personal_cap is None
+            else np.maximum(spent, self._counted * charges)
+        )
         return self._settled(state, known, spent, measured)
 
     def skip(self, state: State) -> tuple[State, Releases]:
@@ -175,7 +180,9 @@ class RealTimeRelease:
         if self.personal_cap is not None:
             given = (self.horizon, self.period, self.decay, self.shares or None)
             if any(part is not None for part in given):
-                raise ValueError("personal_cap: takes the place of horizon, period, decay and shares")
+                raise ValueError(
+                    "personal_cap: takes the place of horizon, period, decay and shares"
+                )
             return constant(budget, self.personal_cap.factor, self.personal_cap.counted)
         share = sharing(self.changed_bins, self.horizon, self.period, self.decay, self.shares)
         return share(budget)
@@ -225,7 +232,9 @@ class RealTimeRelease:
             "budget in rho": in_nats(self.budget),
             "charge of the first value in rho": in_nats(charge),
             "values that the budget pays for": self.account.values,
-            "a new budget after so many ticks": self.personal_cap.ticks if self.personal_cap else self.period,
+            "a new budget after so many ticks": self.personal_cap.ticks
+            if self.personal_cap
+            else self.period,
             "standard deviation of the noise of the first value": self.noise_deviation,
             "noise variance by the bound of the paper, relative": (
                 total / paper_total(self.epsilon, self.delta)

@@ -51,11 +51,10 @@ class Buffers:
     @property
     def reach(self) -> Fraction:
         """Return d + the sum of w_i / (1 - theta_i): what roundings add up to, in units of them."""
-        sums = (
-            Fraction(weight, UNIT - factor)
-            for weight, factor in zip(self.weights, self.factors, strict=True)
-        )
-        return len(self) + sum(sums, Fraction(0))
+        reach = Fraction(len(self))
+        for weight, factor in zip(self.weights, self.factors, strict=True):
+            reach += Fraction(weight, UNIT - factor)
+        return reach
 
     @property
     def guard_bits(self) -> int:
@@ -69,7 +68,7 @@ class Buffers:
     def rounding(self) -> Fraction:
         """Return e: by how many steps the index of a value and that of its neighbour may differ
         from what the matrix makes of their difference, at most."""
-        return 1 + self.reach / 2**self.guard_bits
+        return 1 + self.reach / (1 << self.guard_bits)
 
     def columns(self, ticks: int) -> Floats:
         """Return c_0, c_1, ... in doubles."""
@@ -81,9 +80,7 @@ class Buffers:
             powers = powers * factors
         return column
 
-    def encode(
-        self, buffers: Integers, values: Integers, scale: int
-    ) -> tuple[Integers, Integers]:
+    def encode(self, buffers: Integers, values: Integers, scale: int) -> tuple[Integers, Integers]:
         """Return the index of mixed `values (rows, bins)`, and buffers `(rows, bins, d)` after it.
 
         `scale` is that of a unit, in units of 2^-F steps.
@@ -112,7 +109,10 @@ class Buffers:
         grown = Fraction(scale * largest + 1)
         held = [grown * UNIT / (UNIT - factor) for factor in self.factors]
         mixed = sum(
-            (Fraction(weight, UNIT) * most for weight, most in zip(self.weights, held, strict=True)),
+            (
+                Fraction(weight, UNIT) * most
+                for weight, most in zip(self.weights, held, strict=True)
+            ),
             grown + len(self),
         )
         return max(mixed, *held)
@@ -137,7 +137,8 @@ def participation(buffers: Buffers, ticks: int, counted: int, apart: int = 1) ->
     worst. Numbers between 0 and 1 instead of 0 and 1 give no more, nor do fewer ticks.
 
     >>> from math import sqrt
-    >>> round(sqrt(participation(Buffers((1396214226, 604636038), (3399186373, 4249788738)), 312, 1)), 6)
+    >>> two = Buffers((1396214226, 604636038), (3399186373, 4249788738))
+    >>> round(sqrt(participation(two, ticks=312, counted=1)), 6)
     1.628048
 
     Source: continual release specification, section 2 (Theorem 2); Kalinin and Lampert 2024.

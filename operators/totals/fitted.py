@@ -5,7 +5,7 @@ from functools import cache
 from fugu.operators.totals.buffers import Buffers
 from fugu.operators.totals.fitted_table import TABLE
 
-LARGEST_TICKS = 2**16
+LARGEST_TICKS = 2**15
 
 
 @cache

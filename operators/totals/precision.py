@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import isqrt, nextafter, sqrt
+from math import nextafter, sqrt
 
 from fugu.operators.loss import GaussianLoss, WideGaussianLoss
 from fugu.operators.noise import wide_gaussian
 from fugu.operators.noise.additive import BudgetBelowResolution
 from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.noise.gaussian_account import VARIANCE, squares_of
-from fugu.operators.noise.gaussian_precision import ANY_STEPS, delta_of_draw
+from fugu.operators.noise.gaussian_precision import ANY_STEPS, delta_of_draw, delta_of_draws
 from fugu.operators.totals.buffers import Buffers, participation, root_above, root_below
 
 _LARGEST_STATE = 2**61
@@ -50,7 +50,8 @@ class Precision:
     part `reserved` is for finite precision.
 
     `scale` is a, that of a unit in units of 2^-F steps, the largest integer that satisfies it.
-    Draws are `wide` where rounding would cost more than a hundredth of the deviation otherwise.
+    Draws are `wide` where rounding would cost more than a hundredth of the deviation otherwise, and
+    their finite precision less than a hundredth of delta.
     Raises `ValueError` where delta does not cover finite precision, and `BudgetBelowResolution`
     where no scale is left.
 
@@ -76,23 +77,26 @@ class Precision:
             )
         if self.scale < 1:
             raise BudgetBelowResolution(
-                "epsilon, delta: pay for no measurement at all; give more, or let people count in "
-                "fewer ticks"
+                "epsilon, delta: pay for no measurement at all; give more, let people count in "
+                "fewer ticks, or make the unit of amounts larger"
             )
 
     @cached_property
     def reserved(self) -> Fraction:
-        """Return the part of delta for finite precision: no draw moves by more than all do, but
-        the two parts of a wide one may."""
-        most = isqrt(squares_of(self.epsilon, self.delta)) + 1
-        return self.draws * delta_of_draw(ANY_STEPS if self.wide else most, self.epsilon)
+        """Return the part of delta for finite precision; parts of wide draws move by any steps."""
+        if self.wide:
+            return self.draws * delta_of_draw(ANY_STEPS, self.epsilon)
+        most = squares_of(self.epsilon, self.delta)
+        return delta_of_draws(self.draws, most, self.epsilon)
 
     @cached_property
     def wide(self) -> bool:
-        """Return whether draws are wide."""
+        """Return whether draws are wide: roundings cost much, and finite precision does not."""
         root = root_below(Fraction(squares_of(self.epsilon, self.delta)))
         lost = _of_rounding(self.buffers, self.changes)
-        return lost > _WORTH_IT * root
+        draws = wide_gaussian.DRAWS * self.changes.indices
+        added = draws * delta_of_draw(ANY_STEPS, self.epsilon)
+        return lost > _WORTH_IT * root and added < _WORTH_IT * Fraction(self.delta)
 
     @cached_property
     def squares(self) -> int:

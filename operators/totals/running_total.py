@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from fugu.operators.byte_fields import binding_digest, digest_of
-from fugu.operators.columns import where_rows
+from fugu.operators.columns import copied, where_rows
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State
@@ -39,8 +39,8 @@ class RunningTotal:
 
     Claim. Over a `horizon` of T ticks, what one person contributes to any `window` ticks in a row
     is (epsilon, delta)-DP in all releases together, finite precision included; with a window of T
-    that is everything. With a `personal_cap` instead, what one person contributes to an aligned period of
-    the cap is, whatever the person does in it, and periods follow each other for ever.
+    that is everything. With a `personal_cap` instead, what one person contributes to an aligned
+    period of the cap is, whatever the person does in it, and periods follow each other for ever.
 
     A tick mixes its figure with what buffers remember of those before it, rounds the sum to a grid,
     and adds discrete Gaussian noise. Nothing else leaves. The mixing is undone in public, and the
@@ -55,11 +55,12 @@ class RunningTotal:
     Parameters: `bins`; `sensitivity` in units, by how much one person's contribution changes a bin
     at most (with a cap: how much it amounts to, whatever its sign); `changed_bins`, how many bins
     it changes (2 if it can move between bins; a cap says it itself); `epsilon` in nats and `delta`;
-    `horizon`, perhaps with a `window`, or `personal_cap`, whose `apart` is 1. Input: integers `(rows,
-    bins)`; of figures beyond `largest` the rest is cut off. Release: doubles `(rows, bins)`, the
-    totals of all ticks so far, unbiased, with `standard_error (rows,)`; `block` and `position` say
-    which tick of which period, or horizon, it was, so that readers know how errors go together
-    (`totals.errors`). State: buffers, which are raw data, and what all readers know.
+    `horizon`, perhaps with a `window`, or `personal_cap`, whose `apart` is 1, with
+    `tick_milliseconds`. Input: integers `(rows, bins)`; of figures beyond `largest` the rest is cut
+    off. Release: doubles `(rows, bins)`, the totals of all ticks so far, unbiased, with
+    `standard_error (rows,)`; `block` and `position` say which tick of which period, or horizon, it
+    was, so that readers know how errors go together (`totals.errors`). State: buffers, which are
+    raw data, and what all readers know.
     Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers or
     not `(rows, bins)`.
 
@@ -115,10 +116,16 @@ class RunningTotal:
             return Changes(self.horizon, window, self.changed_bins, self.sensitivity, groups)
         if self.window is not None:
             raise ValueError("window: goes with a horizon, not with a cap")
+        if self.tick_milliseconds is None:
+            raise ValueError("tick_milliseconds: a personal_cap has periods in time; say it")
         if cap.ticks > LARGEST_TICKS:
-            raise ValueError(f"personal_cap: a period has at most {LARGEST_TICKS:,} ticks, not {cap.ticks}")
+            raise ValueError(
+                f"personal_cap: a period has at most {LARGEST_TICKS:,} ticks, not {cap.ticks}"
+            )
         if cap.apart > 1:
-            raise ValueError("personal_cap: apart must be 1, because ticks that nobody is in are left out")
+            raise ValueError(
+                "personal_cap: apart must be 1, because ticks that nobody is in are left out"
+            )
         groups = min(self.bins, 2 * cap.counted)
         return Changes(cap.ticks, cap.counted, cap.factor, self.sensitivity, groups)
 
@@ -171,6 +178,8 @@ class RunningTotal:
 
     def elapse(self, state: State, ticks: Integers) -> State:
         """Note the tick that comes; it may begin a period of the cap."""
+        if self.tick_milliseconds is None:
+            return state
         return {**state, "tick": np.maximum(state["tick"], ticks)}
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
@@ -184,7 +193,7 @@ class RunningTotal:
         value, memory = self.buffers.decode(state["memory"], measured)
         changed = {"buffers": buffers, "memory": memory, "total": state["total"] + value}
         after: State = {
-            **state,
+            **copied(state),
             **{name: where_rows(alive, column, state[name]) for name, column in changed.items()},
             "position": state["position"] + alive,
         }

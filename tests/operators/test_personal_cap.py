@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -92,7 +93,7 @@ def test_nobody_counts_in_ticks_that_cannot_be_remembered() -> None:
         ("apart", 11),
     ],
 )
-def test_a_cap_that_cannot_be_is_refused(name: str, value: int) -> None:
+def test_a_cap_that_cannot_be_is_refused(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"^{name}: "):
         replace(PersonalCap(3, 10), **{name: value})
 
@@ -129,7 +130,9 @@ def test_mixed_worlds_differ_by_twice_the_norm_of_the_first_columns(
 ) -> None:
     """Theorems 1 and 2 for a falling column, in integers: 4, 3, 2, 1 quarters."""
     ticks, column = 4, [4, 3, 2, 1]
-    mixing = np.array([[column[s - t] if s >= t else 0 for t in range(ticks)] for s in range(ticks)])
+    mixing = np.array(
+        [[column[s - t] if s >= t else 0 for t in range(ticks)] for s in range(ticks)]
+    )
     cap = PersonalCap(at_most, ticks, apart=apart)
     first = np.zeros(ticks, dtype=np.int64)
     first[[place * apart for place in range(cap.counted)]] = 1

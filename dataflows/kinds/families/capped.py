@@ -27,7 +27,7 @@ class ContributionsSection(Section):
     per: Annotated[timedelta, BeforeValidator(whole_milliseconds("1ms", "36500d")), AS_JSON]
     """Say how long a period is; periods follow each other, aligned to 1970."""
     allowance: Allowance = "first"
-    """Say whether all of it is allowed from the start (`first`), or grows in a period (`rising`)."""
+    """Say whether all of it is allowed from the start (`first`), or more and more (`rising`)."""
     apart: int = Field(default=1, ge=1)
     """Say how many ticks apart those must be in which a user counts."""
 

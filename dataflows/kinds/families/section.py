@@ -21,9 +21,10 @@ from fugu.operators.leakage.one_value import about_one_value
 from fugu.operators.mechanism import Array, Mechanism
 from fugu.operators.temporal.temporal_perturbation import End
 
-Noise = Literal["laplace", "normal", "filtered", "running totals"]
+Noise = Literal["laplace", "normal", "filtered", "running totals", "factorised totals"]
 """Name the law of the error of a figure: that of noise which is new at each measurement; an error
-that a filter carries from tick to tick; or that of sums of all ticks so far."""
+that a filter carries from tick to tick; that of sums of all ticks so far; or that of such sums
+whose errors are known to go together."""
 Evaluation = Literal[
     "records",
     "displaced",

@@ -41,6 +41,7 @@ SHARES = (
     "sample_ldp",
 )
 MEANS = ("laplace", "staircase")
+TOTALS = "running_total"
 SERIES = ("uniform", "sample", "budget_distribution", "budget_absorption", "pba", "quantified")
 
 
@@ -114,7 +115,8 @@ def of_figures(kind: str, runs: int) -> tuple[Coverage, Coverage]:
             topic = fugu.read(records, promise=promise)
             for name, estimates in (("series", topic.series()), ("totals of 4", topic.totals(4))):
                 table = estimates.table
-                true = _figures(table, truth, 1 if name == "series" else 4)
+                told = np.cumsum(truth, axis=1) if name == "series" and kind == TOTALS else truth
+                true = true_figures(table, told, 1 if name == "series" else 4)
                 low, high = table["low"].to_numpy(), table["high"].to_numpy()
                 held, widths = answers[name]
                 held.append(float(np.mean((low <= true) & (true <= high))))
@@ -126,7 +128,7 @@ def of_figures(kind: str, runs: int) -> tuple[Coverage, Coverage]:
     return first, second
 
 
-def _figures(table: pa.Table, truth: Integers, window: int) -> Floats:
+def true_figures(table: pa.Table, truth: Integers, window: int) -> Floats:
     names = ["north", "south"]
     starts = table["start"].cast(pa.int64()).to_numpy()
     ticks = (starts - BEGIN) // (15 * MINUTE)

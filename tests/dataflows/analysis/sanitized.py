@@ -12,6 +12,7 @@ from fugu.dataflows.publishing.promise import Promise, promise_of
 from fugu.operators.mechanism import Inputs, Integers, Kind, Releases
 from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.secret import Secret
+from fugu.operators.totals.running_total import RunningTotal
 
 BEGIN = 1_700_000_000_000
 MINUTE = 60_000
@@ -87,6 +88,8 @@ def sanitized_figures(
     state, records = mechanism.start(1), list[Record]()
     for tick in range(truth.shape[1]):
         draws = scope.draws([b"all"], record_positions("source", 0, [tick]))
+        if isinstance(mechanism, RunningTotal):
+            state = mechanism.elapse(state, np.array([BEGIN // (15 * MINUTE) + tick]))
         state, releases = mechanism.step(state, Inputs(truth[None, :, tick]), draws)
         notes = {name: column[0].tolist() for name, column in releases.annotations.items()}
         start = BEGIN + tick * 15 * MINUTE

@@ -20,6 +20,12 @@ def test_bars_of_means_hold_the_mean_of_all_such_users() -> None:
     assert LEAST <= of_means("laplace", runs=60).held.mean() <= 1.0
 
 
+def test_bars_of_running_totals_and_of_sums_of_windows_hold() -> None:
+    totals, windows = of_figures("running_total", runs=12)
+    assert LEAST - 0.05 <= totals.held.mean() <= 1.0, "errors of a run go together"
+    assert LEAST <= windows.held.mean() <= MOST
+
+
 def test_bars_of_figures_hold_true_ones_also_where_they_are_repeated() -> None:
     for found in of_figures("sample", runs=6):
         assert 0.88 <= found.held.mean() <= MOST

@@ -15,15 +15,17 @@ from scipy.stats import norm
 
 from fugu.operators.budget_units import in_nats, units_of
 from fugu.operators.composition.composed_loss import (
-    DEVIATION,
     ComposedLoss,
     gaussian_delta,
 )
 from fugu.operators.composition.signed_sums import signed_sums
 from fugu.operators.loss import GaussianLoss, Loss, PureLoss, RepeatedLoss, StatedLoss
+from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.noise.gaussian_account import VARIANCE
 from fugu.operators.noise.gaussian_precision import delta_of_draw
 from tests.operators.composition.laws import composed_law, delta_of_law, responses, shifted_noise
+
+DEVIATION = 1 << PRECISION
 
 
 def together(*losses: Loss) -> ComposedLoss:

@@ -5,6 +5,7 @@ from math import nan
 import numpy as np
 
 from fugu.operators.noise.number_release import LARGEST_UNITS_PER_ONE
+from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
@@ -23,6 +24,7 @@ def real_time(kind: type[RealTimeRelease]) -> tuple[Example, ...]:
         ),
         Example(kind(1, 1, 1, 9.0, 1e-5, decay=0.9, weight=0.5), COUNTS[:, :1]),
         Example(kind(3, 1, 2, 5.0, 1e-7, horizon=7, shares=(1.0, 0.25, 2.0)), COUNTS),
+        Example(kind(3, 1, 2, 5.0, 1e-7, personal_cap=PersonalCap(2, 7)), COUNTS),
     )
 
 

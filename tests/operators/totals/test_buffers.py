@@ -1,7 +1,7 @@
 """Buffers: the acceptance numbers of the specification, integer arithmetic and its roundings."""
 
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from math import ceil, sqrt
 
 import numpy as np
@@ -93,12 +93,14 @@ def test_norms_and_errors_are_those_of_the_specification(
 @pytest.mark.parametrize("counted", [1, 2, 3, 4])
 def test_the_first_columns_are_the_worst_of_all_patterns(counted: int, apart: int) -> None:
     """Theorem 2 by brute force, over every choice of at most so many ticks."""
-    for ticks, buffers in product((1, 5, 8), (TEN_OF_1000, Buffers((2**31, 2**30), (2**32 - 1, 7)))):
+    for ticks, buffers in product(
+        (1, 5, 8), (TEN_OF_1000, Buffers((2**31, 2**30), (2**32 - 1, 7)))
+    ):
         column = buffers.columns(ticks)
         worst = 0.0
         for number in range(1, min(counted, ceil(ticks / apart)) + 1):
             for chosen in combinations(range(ticks), number):
-                if all(after - before >= apart for before, after in zip(chosen, chosen[1:])):
+                if all(after - before >= apart for before, after in pairwise(chosen)):
                     mixed = np.zeros(ticks)
                     for tick in chosen:
                         mixed[tick:] += column[: ticks - tick]
@@ -110,7 +112,7 @@ def test_the_first_columns_are_the_worst_of_all_patterns(counted: int, apart: in
 
 def test_a_column_that_rises_has_no_worst_pattern_among_the_first() -> None:
     """What the limit on weights is for: with c_1 above 1, later columns may be worse."""
-    with pytest.raises(ValueError, match="^weights: "):
+    with pytest.raises(ValueError, match=r"^weights: "):
         Buffers((2**32, 1), (0, 0))
 
 
@@ -173,7 +175,8 @@ def indices(worlds: Integers, buffers: Buffers, scale: int) -> Integers:
 
 def worlds_of_one(ticks: int, counted: int) -> Integers:
     said = np.array(list(product([(1, 0), (0, 1), (0, 0)], repeat=ticks)))
-    return said[(said != 0).any(axis=2).sum(axis=1) <= counted]
+    few: Integers = said[(said != 0).any(axis=2).sum(axis=1) <= counted]
+    return few
 
 
 @pytest.mark.parametrize("others", [0, 1, 977])
@@ -226,10 +229,17 @@ def test_the_decoding_column_undoes_the_mixing() -> None:
 
 @pytest.mark.parametrize(
     ("weights", "factors"),
-    [((), ()), ((0,), (0,)), ((1, 2), (3,)), ((2**32,), (2**32,)), ((1,), (-1,)), ((1,) * 5, (1,) * 5)],
+    [
+        ((), ()),
+        ((0,), (0,)),
+        ((1, 2), (3,)),
+        ((2**32,), (2**32,)),
+        ((1,), (-1,)),
+        ((1,) * 5, (1,) * 5),
+    ],
 )
 def test_buffers_that_cannot_be_are_refused(
     weights: tuple[int, ...], factors: tuple[int, ...]
 ) -> None:
-    with pytest.raises(ValueError, match="^(weights|factors)"):
+    with pytest.raises(ValueError, match=r"^(weights|factors)"):
         Buffers(weights, factors)

@@ -122,9 +122,7 @@ def _law(comparison: Comparison, totals: RunningTotal) -> Check:
     return follows_gaussian("noise follows the Gaussian law of its grid steps", noise)
 
 
-def _not_reached(
-    comparison: Comparison, extent: int | None, totals: RunningTotal
-) -> Iterator[str]:
+def _not_reached(comparison: Comparison, extent: int | None, totals: RunningTotal) -> Iterator[str]:
     run = len(comparison.base)
     if run < totals.ticks:
         yield f"the end of a horizon or period: runs have {run} ticks of {totals.ticks:,}"

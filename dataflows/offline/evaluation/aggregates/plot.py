@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from fugu.dataflows.offline.evaluation.aggregates.figures import Summed
 from fugu.dataflows.offline.evaluation.aggregates.simulated import SimulatedRow
 from fugu.dataflows.offline.evaluation.aggregates.utility import BARS, AggregateUtility, Truth
+from fugu.dataflows.offline.evaluation.estimates import Estimate
 from fugu.dataflows.offline.evaluation.plot import (
     DARK,
     RED,
@@ -75,17 +76,28 @@ class Picture:
         where = dict.fromkeys((one.label for one in shown), self._in_window)
         self._save(path, Block([panels], _LINES_HEIGHT), self._courses(shown, where))
 
-    def save_real_time(self, path: Path) -> None:
-        """Draw errors by epsilon; simulations that look at the truth are not followed."""
+    def save_real_time(
+        self, path: Path, by_cap: Mapping[str, Sequence[tuple[float, Estimate]]]
+    ) -> None:
+        """Draw errors by epsilon, and by cap if there is one; simulations that look at the truth
+        are not followed."""
         shown = [self._shown(row, windowed=False) for row in self.report.rows]
         for one in self.report.beside:
             if isinstance(one, SimulatedRow):
                 honest = not (one.rival.uses_true_data or one.rival.offline)
                 place = one.name, one.epsilon or 0.0, 0
                 shown.append(Shown(*place, one.utility, rival=honest, style="-."))
-        panel = self._lines(shown, "epsilon, for everything a user contributes")
+        panels = [self._lines(shown, "epsilon, for everything a user contributes")]
+        if by_cap:
+            styles = dict(zip(by_cap, ("-", "--", ":"), strict=True))
+            lines = [
+                Line(label, colour, by_cap[label], styles[label])
+                for label, colour in colours_of(by_cap).items()
+            ]
+            axis = "at_most: ticks of a period in which a user counts"
+            panels.append(Lines(lines, axis, "a figure errs by", "", True))
         followed = self._courses(shown, {}, (BARS, "standard errors"))
-        self._save(path, Block([[panel]], _LINES_HEIGHT), followed)
+        self._save(path, Block([panels], _LINES_HEIGHT), followed)
 
     def save_boxes(self, path: Path, under_policies: Collection[str]) -> None:
         """Draw how errors are spread: a box for each strategy, a panel for each epsilon."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from fugu.dataflows.kinds import RealTimeOperator, strategy_of
 from fugu.dataflows.kinds.families.series_budget import FixedWeight
+from fugu.dataflows.offline.evaluation.aggregates.caps import Caps, with_other_caps
 from fugu.dataflows.offline.evaluation.aggregates.family import (
     GUESS,
     AggregateFamily,
@@ -39,6 +40,7 @@ from fugu.dataflows.offline.evaluation.report import Beside, Report
 from fugu.dataflows.offline.evaluation.run import Advance
 from fugu.dataflows.offline.evaluation.sample import Sample, require_times
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.personal_cap import cap_of
 from fugu.operators.secret import Secret
 from fugu.operators.wevent.binary_tree import BinaryTree
 
@@ -55,6 +57,7 @@ class RealTimeFamily(AggregateFamily):
 
     operator: RealTimeOperator
     rivals: Sequence[str]
+    caps: Caps | None
 
     @classmethod
     def planned(cls, file: PipelineFile, sample: Sample, wanted: Wanted) -> Self:
@@ -63,19 +66,24 @@ class RealTimeFamily(AggregateFamily):
         require_times(file.pipeline, "operator.ticks")
         rivals = chosen_rivals(operator.kind, wanted.rivals, RIVALS)
         epsilons = chosen_epsilons(float(operator.epsilon), wanted.epsilons)
-        summed = Summed.of(file.pipeline, operator, sample)
+        caps = Caps.of(file, operator, sample)
+        summed = Summed.of(file.pipeline, operator, sample) if caps is None else caps.uncapped
         require_ticks(sample, summed, _FEWEST_TICKS, "a series has at least")
-        sections = {_label(one): one for one in (operator, *_filtered(operator, rivals))}
+        others = (*_filtered(operator, rivals), *with_other_caps(operator))
+        sections = {_label(one): one for one in (operator, *others)}
         grid = Grid()
         grid.add_each(sections, epsilons, partial(_filter, sections, summed.ticks))
         grid.require_some()
         strategies = [kind for kind in rivals if kind in _IN_ONE_WINDOW]
         grid.add_each(strategies, epsilons, partial(_strategy, operator, summed.ticks))
-        own = _label(operator), float(operator.epsilon), operator.period or summed.ticks
-        return cls(file, sample, grid, summed, own, operator, rivals)
+        own = _label(operator), float(operator.epsilon), _window(operator, summed.ticks)
+        return cls(file, sample, grid, summed, own, operator, rivals, caps)
 
     def released(self, candidate: Candidate, secret: Secret, advance: Advance) -> Figures:
         """Take single ticks from running totals; their standard errors are not those of totals."""
+        cap = cap_of(candidate.mechanism)
+        if self.caps is not None and cap is not None:
+            return self.caps.summed[cap].released(candidate.mechanism, secret, advance)
         found = super().released(candidate, secret, advance)
         if not isinstance(candidate.mechanism, BinaryTree):
             return found
@@ -102,6 +110,14 @@ class RealTimeFamily(AggregateFamily):
     def promises(self, report: Report[AggregateUtility]) -> Iterator[str]:
         operator, ticks = self.operator, self.summed.ticks
         everything = f"eps: nats, with delta {operator.delta:g}, for everything a user contributes"
+        if self.caps is not None:
+            yield f"{everything} in an aligned period of {self.caps.own.ticks:,} ticks."
+            yield (
+                f"rivals without a cap keep eps over all {ticks:,} ticks of the sample, for "
+                "everything a user contributes."
+            )
+            yield from self.caps.in_words(report)
+            return
         if operator.period is not None:
             yield f"{everything} to any {operator.period:,} ticks in a row."
             if operator.period < ticks:
@@ -178,7 +194,8 @@ class RealTimeFamily(AggregateFamily):
 
     def extra(self, report: Report[AggregateUtility]) -> Mapping[str, object]:
         simulated = [one for one in report.beside if isinstance(one, SimulatedRow)]
-        return {**super().extra(report), "simulated": [one.document() for one in simulated]}
+        found = {**super().extra(report), "simulated": [one.document() for one in simulated]}
+        return found if self.caps is None else {**found, "caps": self.caps.document(report)}
 
     def guess_document(self) -> dict[str, object]:
         """Add the error of a whole series."""
@@ -189,15 +206,23 @@ class RealTimeFamily(AggregateFamily):
         return self.truth.error_of_series([self.truth.constant()])
 
     def draw(self, report: Report[AggregateUtility], path: Path) -> None:
-        self.picture(report).save_real_time(path)
+        curves = {} if self.caps is None else self.caps.curves(report)
+        self.picture(report).save_real_time(path, curves)
 
 
 def _label(operator: RealTimeOperator) -> str:
     match operator.filter:
         case FixedWeight(weight=weight):
-            return f"weight {weight:g}"
+            label = f"weight {weight:g}"
         case word:
-            return word
+            label = word
+    declared = operator.contributions
+    return label if declared is None else f"{label}, at most {declared.at_most}"
+
+
+def _window(operator: RealTimeOperator, ticks: int) -> int:
+    cap = operator.personal_cap
+    return (operator.period or ticks) if cap is None else cap.ticks
 
 
 def _filtered(operator: RealTimeOperator, rivals: Sequence[str]) -> Iterator[RealTimeOperator]:
@@ -214,7 +239,9 @@ def _filter(
     changed = section.model_copy(update={"epsilon": epsilon})
     names = {"epsilon", "delta", "horizon", "period", "decay", "filter", "presentation"}
     settings = changed.model_dump(include=names, exclude_none=True)
-    window = section.period or ticks
+    if section.contributions is not None:
+        settings["contributions"] = section.contributions.model_dump(mode="json")
+    window = _window(section, ticks)
     return Candidate(section.kind, epsilon, changed.release(), settings, label, window)
 
 

@@ -114,7 +114,9 @@ def test_batches_and_restarts_do_not_show(cap: PersonalCap, most_keys: int) -> N
     pieces = capped(cap, most_keys)
     partials = []
     for one in range(0, len(messages), 7):
-        partials += pieces.partials([(0, message) for message in messages[one : one + 7]], at_once=3)
+        partials += pieces.partials(
+            [(0, message) for message in messages[one : one + 7]], at_once=3
+        )
         pieces.restart()
     assert pieces.merged(partials, restarting=True) == expected
     assert pieces.dead == whole.dead
@@ -152,7 +154,7 @@ def test_what_one_person_says_changes_a_period_by_twice_the_cap_and_nothing_abou
 
 
 def _said(message: Message, place: int, where: str | None) -> Message:
-    who, when, group, amount = message
+    who, when, _, amount = message
     if who != "u0" or where is None:
         return message
     if where == "now and then":

@@ -1,0 +1,98 @@
+"""Plant faults in running totals and in personal caps."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from fugu.dataflows.kinds import running_total
+from fugu.dataflows.stages.summing import Summing
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import Integers
+from fugu.operators.personal_cap import Booleans, PersonalCap
+from fugu.operators.totals.precision import Changes, Precision
+from fugu.operators.totals.running_total import RunningTotal
+from tests.dataflows.stages.aggregates import exact, test_personal_caps
+from tests.privacy.faults.planted import InAudit, InTest, Planted, Replacing
+
+FAMILY = "running totals and caps"
+FALSE_ALARM = 1e-3
+
+
+class TwiceAsPrecise(Precision):
+    """Mix with twice the steps that are paid for, which halves the noise."""
+
+    @property
+    def scale(self) -> int:
+        return 2 * super().scale
+
+
+class HalvedNoise(RunningTotal):
+    """Measure with noise of half the deviation that is paid for."""
+
+    def _precision(self, changes: Changes) -> Precision:
+        made = super()._precision(changes)
+        return TwiceAsPrecise(made.buffers, changes, self.epsilon, self.delta)
+
+
+class MovesForgotten(RunningTotal):
+    """Pay for what one person contributes, and not for what it takes the place of."""
+
+    def _precision(self, changes: Changes) -> Precision:
+        return super()._precision(replace(changes, factor=1))
+
+
+class OneTickCounted(RunningTotal):
+    """Pay for one tick of the several that a person counts in."""
+
+    def _precision(self, changes: Changes) -> Precision:
+        return super()._precision(replace(changes, counted=1))
+
+
+class EverybodyCounts(Summing):
+    """Count people in every tick."""
+
+    def _counting(self, cap: PersonalCap, table: RowTable, rows: Integers, tick: int) -> Integers:
+        return rows
+
+
+class RowsGivenAway(Summing):
+    """Give the row of a person away as soon as its ticks are closed."""
+
+    def _in_use(self, table: RowTable) -> Booleans:
+        return np.zeros(len(table), dtype=np.bool_)
+
+
+class ZerosUseUp(Summing):
+    """Use up a tick for a contribution of nothing: it may be in the place of something."""
+
+    def _counting(self, cap: PersonalCap, table: RowTable, rows: Integers, tick: int) -> Integers:
+        amounts = table.live("amount")[rows, tick % self.ticks.open]
+        table.live("amount")[rows, tick % self.ticks.open] = np.maximum(1, amounts)
+        counting = super()._counting(cap, table, rows, tick)
+        table.live("amount")[rows, tick % self.ticks.open] = amounts
+        return counting
+
+
+CHANGES = {"horizon": None, "contributions": {"at_most": 3, "per": "3h"}}
+AUDIT = Replacing(
+    running_total, "RunningTotal", InAudit("running_total", CHANGES, runs=1_000, steps=14)
+)
+PERIODS = Replacing(
+    exact, "Summing", InTest(test_personal_caps.test_the_earliest_ticks_of_each_period_count)
+)
+ROWS = Replacing(
+    exact,
+    "Summing",
+    InTest(test_personal_caps.test_a_row_is_kept_until_the_period_of_its_last_record_is_over),
+)
+ZEROS = Replacing(
+    exact, "Summing", InTest(test_personal_caps.test_a_contribution_of_zero_uses_nothing_up)
+)
+PLANTED = (
+    Planted("halved noise", RunningTotal, HalvedNoise, AUDIT, FALSE_ALARM),
+    Planted("a move charged once", RunningTotal, MovesForgotten, AUDIT, FALSE_ALARM),
+    Planted("ignored window", RunningTotal, OneTickCounted, AUDIT, FALSE_ALARM),
+    Planted("ignored cap", Summing, EverybodyCounts, PERIODS),
+    Planted("budget reset by others", Summing, RowsGivenAway, ROWS),
+    Planted("zeros that use up", Summing, ZerosUseUp, ZEROS),
+)
