@@ -1,7 +1,8 @@
 """Read figures over all users: series with bars that age, and totals of windows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,15 @@ from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.publishing.promise import Promise
 from fugu.operators.estimates.aged_figures import (
     aged_errors,
-    drift_per_tick,
     error_of_sum,
     laplace_quantile,
 )
+from fugu.operators.estimates.random_walks import RandomWalk
 from fugu.operators.estimates.student import student_quantile
 from fugu.operators.mechanism import Array, Floats, Integers
 
 _NORMAL = 1e9
+_LEAST = 1e-9
 _FILTERED = (
     "figures are filtered: their errors follow each other, and bars hold on average over a long "
     "run, not at each tick"
@@ -29,6 +31,32 @@ _AGED = (
     "a repeated figure has the bar of its measurement, widened by how far measured figures move in "
     "a tick: that is an estimate, and knows nothing of a step since"
 )
+
+
+_SMOOTHED = (
+    "smoothed over all ticks, as a random walk would move: steps are rounded off, and what smooth "
+    "figures of neighbouring ticks err by is nearly the same"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Series(Estimates):
+    """Hold the figures of every tick and group, which may be smoothed."""
+
+    smoothing: Callable[[], Estimates] | None = None
+    """Smooths them; None where figures are filtered already."""
+
+    def smoothed(self) -> Estimates:
+        """Return what measurements before and after each tick say of it together.
+
+        The truth is taken for a random walk, whose drift is estimated from the figures.
+        """
+        if self.smoothing is None:
+            raise CannotBeEstimated(
+                "smoothed: these figures are filtered already, so their errors follow each other, "
+                "and smoothing them again would make bars too short. Read series() as it is"
+            )
+        return self.smoothing()
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +68,7 @@ class Group:
     values: Floats
     errors: Floats
     ages: Integers
-    drift: float
+    walk: RandomWalk
 
 
 def groups_of(records: pa.Table, by: str, at: str) -> Iterator[Group]:
@@ -62,37 +90,68 @@ def groups_of(records: pa.Table, by: str, at: str) -> Iterator[Group]:
         if not len(own):
             continue
         ticks = (starts[own] - starts[own[0]]) // width
+        fresh[own[0]] = True
         measured = np.flatnonzero(fresh[own])
         last = np.maximum.accumulate(np.where(fresh[own], ticks, -1))
         ages = np.where(last < 0, 0, ticks - last)
         points = own[measured]
-        drift = drift_per_tick(values[points], errors[points], ticks[measured])
-        yield Group(name, starts[own], values[own], errors[own], ages, drift)
+        walk = RandomWalk.through(values[points], errors[points], ticks[measured])
+        yield Group(name, starts[own], values[own], errors[own], ages, walk)
 
 
 def series(
     records: pa.Table, promise: Promise, since: int | None, confidence: float, simultaneous: bool
-) -> Estimates:
+) -> Series:
     """Return the figures of every tick and group with their bars."""
     _require_figures(records, promise, "series")
     parts = list(groups_of(records, "group", "start"))
     count = sum(len(part.starts) for part in parts)
     factor = _factor(promise, level_of(count, confidence, simultaneous), 1.0)
     filtered = promise.noise in ("filtered", "running totals")
-    columns: dict[str, list[Any]] = {"start": [], "group": [], "age": []}
-    columns |= {"estimate": [], "low": [], "high": [], "standard_error": []}
+    columns = _columns("age")
     for part in parts:
-        errors = part.errors if filtered else aged_errors(part.errors, part.ages, part.drift)
-        columns["start"].append(part.starts)
-        columns["group"].append(np.full(len(part.starts), part.name, dtype=object))
+        errors = part.errors if filtered else aged_errors(part.errors, part.ages, part.walk.drift)
         columns["age"].append(part.ages)
-        columns["estimate"].append(part.values)
-        columns["low"].append(part.values - factor * errors)
-        columns["high"].append(part.values + factor * errors)
-        columns["standard_error"].append(errors)
+        _add(columns, part, part.values, errors, factor * errors)
     notes = [_FILTERED if filtered else _AGED, *about_intervals(count, confidence, simultaneous)]
     table = _table(columns, since)
-    return Estimates(f"figures of {promise.pipeline} ({promise.law.kind})", table, tuple(notes))
+    what = f"figures of {promise.pipeline} ({promise.law.kind})"
+    level = confidence, simultaneous
+    smoothing = None if filtered else partial(_smoothed, parts, promise, since, level)
+    return Series(what, table, tuple(notes), smoothing=smoothing)
+
+
+def _smoothed(
+    parts: Sequence[Group], promise: Promise, since: int | None, level: tuple[float, bool]
+) -> Estimates:
+    count = sum(len(part.starts) for part in parts)
+    confidence, columns = level_of(count, *level), _columns()
+    for part in parts:
+        width = _width(part.starts)
+        ticks = (part.starts - part.starts[0]) // width
+        levels, uncertain = (one[ticks] for one in part.walk.smoothed(int(ticks[-1]) + 1))
+        alike = np.maximum(1.0, (part.errors / np.maximum(uncertain, _LEAST)) ** 2)
+        factors = np.array([_factor(promise, confidence, one) for one in alike.tolist()])
+        _add(columns, part, levels, uncertain, factors * uncertain)
+    what = f"smoothed figures of {promise.pipeline} ({promise.law.kind})"
+    notes = [_SMOOTHED, *about_intervals(count, *level)]
+    return Estimates(what, _table(columns, since), tuple(notes))
+
+
+def _columns(*more: str) -> dict[str, list[Any]]:
+    names = ("start", "group", *more, "estimate", "low", "high", "standard_error")
+    return {name: [] for name in names}
+
+
+def _add(
+    columns: dict[str, list[Any]], part: Group, values: Floats, errors: Floats, margins: Floats
+) -> None:
+    columns["start"].append(part.starts)
+    columns["group"].append(np.full(len(part.starts), part.name, dtype=object))
+    columns["estimate"].append(values)
+    columns["low"].append(values - margins)
+    columns["high"].append(values + margins)
+    columns["standard_error"].append(errors)
 
 
 def totals(
@@ -124,7 +183,7 @@ def totals(
             if filtered:
                 error, alike = float(part.errors[own].sum()), _NORMAL
             else:
-                error, alike = error_of_sum(part.errors[own], part.ages[own], part.drift)
+                error, alike = error_of_sum(part.errors[own], part.ages[own], part.walk.drift)
             total = float(part.values[own].sum())
             rows.append((int(part.starts[begin]), part.name, total, error, alike))
     level = level_of(len(rows), confidence, simultaneous)

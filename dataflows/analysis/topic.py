@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fugu.dataflows.analysis import figures
+from fugu.dataflows.analysis.displaced import shifted_back
 from fugu.dataflows.analysis.estimates import Estimates
 from fugu.dataflows.analysis.users import Windows, estimated_means, estimated_shares
 from fugu.dataflows.base.durations import MILLISECOND, between
@@ -89,8 +90,11 @@ class Topic:
         windows = self._windows(by)
         return estimated_means(self.records, promise, windows, confidence, simultaneous)
 
-    def series(self, *, confidence: float = 0.95, simultaneous: bool = False) -> Estimates:
-        """Return the figures of every tick; bars of repeated ones widen with their age."""
+    def series(self, *, confidence: float = 0.95, simultaneous: bool = False) -> figures.Series:
+        """Return the figures of every tick; bars of repeated ones widen with their age.
+
+        `series().smoothed()` uses what was measured before and after each tick.
+        """
         promise = self._alone("series")
         return figures.series(self.records, promise, self.since, confidence, simultaneous)
 
@@ -100,6 +104,15 @@ class Topic:
         """Return sums of figures over `window` ticks in a row."""
         promise = self._alone("totals")
         return figures.totals(self.records, promise, self.since, window, confidence, simultaneous)
+
+    def shift_back(self, average: int = 1) -> pa.Table:
+        """Return values that are displaced in time, moved back by their mean delay.
+
+        A table with `user`, `time` or `tick`, and `value`: of single ticks, or the average of so
+        many ticks around each, of those that hold a value. A single value is no nearer to the truth
+        for it; averages over a window and more are.
+        """
+        return shifted_back(self.records, self._alone("shift_back"), average)
 
     def check(self) -> ModelCheck | None:
         """Compare what was released with the model; None where there is none to compare with."""
