@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from fugu.dataflows.analysis.decoding import is_fresh
 from fugu.dataflows.analysis.estimates import Estimates, about_intervals, level_of
+from fugu.dataflows.analysis.tested import Tested
 from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.publishing.promise import Promise
 from fugu.operators.estimates.aged_figures import (
@@ -19,7 +20,9 @@ from fugu.operators.estimates.aged_figures import (
 )
 from fugu.operators.estimates.random_walks import RandomWalk
 from fugu.operators.estimates.student import student_quantile
+from fugu.operators.estimates.surviving_figures import Surviving
 from fugu.operators.mechanism import Array, Floats, Integers
+from fugu.operators.wevent.strategy import Strategy
 
 _NORMAL = 1e9
 _LEAST = 1e-9
@@ -33,6 +36,10 @@ _AGED = (
 )
 
 
+_TESTED = (
+    "a repeated figure has passed noisy tests, and its bar is that of those that do: it widens by "
+    "how far figures move in a tick, which is an estimate, and knows nothing of a step since"
+)
 _SMOOTHED = (
     "smoothed over all ticks, as a random walk would move: steps are rounded off, and what smooth "
     "figures of neighbouring ticks err by is nearly the same"
@@ -100,23 +107,38 @@ def groups_of(records: pa.Table, by: str, at: str) -> Iterator[Group]:
 
 
 def series(
-    records: pa.Table, promise: Promise, since: int | None, confidence: float, simultaneous: bool
+    records: pa.Table,
+    promise: Promise,
+    since: int | None,
+    level: tuple[float, bool],
+    strategy: Strategy | None,
 ) -> Series:
     """Return the figures of every tick and group with their bars."""
     _require_figures(records, promise, "series")
     parts = list(groups_of(records, "group", "start"))
     count = sum(len(part.starts) for part in parts)
-    factor = _factor(promise, level_of(count, confidence, simultaneous), 1.0)
+    confidence = level_of(count, *level)
+    factor = _factor(promise, confidence, 1.0)
     filtered = promise.noise in ("filtered", "running totals")
+    tested = None if strategy is None else Tested.of(records, promise, strategy)
+    bars = None if tested is None else tested.bars(np.ones(len(tested.starts), bool), confidence)
     columns = _columns("age")
     for part in parts:
         errors = part.errors if filtered else aged_errors(part.errors, part.ages, part.walk.drift)
+        margins = factor * errors
+        if promise.noise == "running totals":
+            margins = errors * _of_blocks(errors, confidence)
+        if tested is not None and bars is not None:
+            place = tested.places(part.starts), tested.names.index(part.name)
+            aged = part.ages > 0
+            errors = np.where(aged, bars.errors[place], errors)
+            margins = np.where(aged, _margins(bars, place, factor), margins)
         columns["age"].append(part.ages)
-        _add(columns, part, part.values, errors, factor * errors)
-    notes = [_FILTERED if filtered else _AGED, *about_intervals(count, confidence, simultaneous)]
+        _add(columns, part, part.values, errors, margins)
+    aged_note = _AGED if tested is None else _TESTED
+    notes = [_FILTERED if filtered else aged_note, *about_intervals(count, *level)]
     table = _table(columns, since)
     what = f"figures of {promise.pipeline} ({promise.law.kind})"
-    level = confidence, simultaneous
     smoothing = None if filtered else partial(_smoothed, parts, promise, since, level)
     return Series(what, table, tuple(notes), smoothing=smoothing)
 
@@ -159,8 +181,8 @@ def totals(
     promise: Promise,
     since: int | None,
     window: int,
-    confidence: float,
-    simultaneous: bool,
+    asked: tuple[float, bool],
+    strategy: Strategy | None,
 ) -> Estimates:
     """Return the sums of figures of `window` ticks in a row."""
     _require_figures(records, promise, "totals")
@@ -172,22 +194,27 @@ def totals(
             "beginning of a window from the one at its end; their errors are in series()"
         )
     filtered = promise.noise == "filtered"
+    parts = list(groups_of(records, "group", "start"))
+    whole = [(part, *one) for part in parts for one in _windows(part, window)]
+    confidence = level_of(len(whole), *asked)
+    tested = None if strategy is None else Tested.of(records, promise, strategy)
+    bars = None if tested is None else tested.bars(_begins(tested.starts, window), confidence)
     rows: list[tuple[int, Any, float, float, float]] = []
-    for part in groups_of(records, "group", "start"):
-        number = (part.starts // _width(part.starts)) // window
-        begins = np.flatnonzero(np.concatenate([[True], number[1:] != number[:-1]]))
-        for begin, end in zip(begins, np.append(begins[1:], len(number)), strict=True):
-            if end - begin < window:
-                continue
-            own = slice(begin, end)
-            if filtered:
-                error, alike = float(part.errors[own].sum()), _NORMAL
-            else:
-                error, alike = error_of_sum(part.errors[own], part.ages[own], part.walk.drift)
-            total = float(part.values[own].sum())
-            rows.append((int(part.starts[begin]), part.name, total, error, alike))
-    level = level_of(len(rows), confidence, simultaneous)
-    margins = np.array([_factor(promise, level, alike) * error for *_, error, alike in rows])
+    for part, begin, end in whole:
+        own = slice(begin, end)
+        if tested is not None and bars is not None:
+            place = tested.places(part.starts[end - 1 : end]), tested.names.index(part.name)
+            error = float(bars.errors[place][0])
+            margin = float(_margins(bars, place, _factor(promise, confidence, 1.0))[0])
+        elif filtered:
+            error = float(part.errors[own].sum())
+            margin = _factor(promise, confidence, _NORMAL) * error
+        else:
+            error, alike = error_of_sum(part.errors[own], part.ages[own], part.walk.drift)
+            margin = _factor(promise, confidence, alike) * error
+        total = float(part.values[own].sum())
+        rows.append((int(part.starts[begin]), part.name, total, error, margin))
+    margins = np.array([margin for *_, margin in rows])
     estimates = np.array([total for _, _, total, _, _ in rows])
     columns: dict[str, list[Any]] = {
         "start": [np.array([start for start, *_ in rows], dtype=np.int64)],
@@ -197,11 +224,38 @@ def totals(
         "high": [estimates + margins],
         "standard_error": [np.array([error for *_, error, _ in rows])],
     }
+    aged_note = _AGED if tested is None else _TESTED
     at_most = "bars are for errors that all go the same way, which is the most they can be"
-    notes = [at_most if filtered else _AGED, "windows that lack a tick are left out"]
-    notes += about_intervals(len(rows), confidence, simultaneous)
+    notes = [at_most if filtered else aged_note, "windows that lack a tick are left out"]
+    notes += about_intervals(len(rows), *asked)
     what = f"totals of {window} ticks, {promise.pipeline} ({promise.law.kind})"
     return Estimates(what, _table(columns, since), tuple(notes))
+
+
+def _begins(starts: Integers, window: int) -> Array:
+    """Return which ticks begin a window; windows count ticks from 1970 on."""
+    number = (starts // _width(starts)) // window
+    return np.concatenate([[True], number[1:] != number[:-1]])
+
+
+def _windows(part: Group, window: int) -> Iterator[tuple[int, int]]:
+    """Yield first and end of each window of which no tick is missing."""
+    begins = np.flatnonzero(_begins(part.starts, window))
+    ends = np.append(begins[1:], len(part.starts))
+    yield from ((int(b), int(e)) for b, e in zip(begins, ends, strict=True) if e - b == window)
+
+
+def _margins(bars: Surviving, place: tuple[Integers, int], factor: float) -> Floats:
+    """Return what bars add to both sides; tails that are too far out have those of the noise."""
+    margins = bars.margins[place]
+    return np.asarray(np.where(np.isnan(margins), factor * bars.errors[place], margins))
+
+
+def _of_blocks(errors: Floats, confidence: float) -> Floats:
+    """Return factors of running totals, which are sums of equally noisy blocks: the smallest error
+    is that of one."""
+    blocks = np.rint((errors / errors.min()) ** 2)
+    return np.array([laplace_quantile(confidence, one) for one in blocks.tolist()])
 
 
 def _factor(promise: Promise, confidence: float, alike: float) -> float:

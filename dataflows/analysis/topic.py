@@ -18,6 +18,7 @@ from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.publishing.promise import Promise
 from fugu.operators.estimates.model_check import ModelCheck
 from fugu.operators.mechanism import Mechanism
+from fugu.operators.wevent.strategy import Strategy
 
 _WIDTHS = between("1ms", "3660d")
 By = str | None
@@ -96,14 +97,16 @@ class Topic:
         `series().smoothed()` uses what was measured before and after each tick.
         """
         promise = self._alone("series")
-        return figures.series(self.records, promise, self.since, confidence, simultaneous)
+        level, strategy = (confidence, simultaneous), self._strategy(promise)
+        return figures.series(self.records, promise, self.since, level, strategy)
 
     def totals(
         self, window: int, *, confidence: float = 0.95, simultaneous: bool = False
     ) -> Estimates:
         """Return sums of figures over `window` ticks in a row."""
         promise = self._alone("totals")
-        return figures.totals(self.records, promise, self.since, window, confidence, simultaneous)
+        level, strategy = (confidence, simultaneous), self._strategy(promise)
+        return figures.totals(self.records, promise, self.since, window, level, strategy)
 
     def shift_back(self, average: int = 1) -> pa.Table:
         """Return values that are displaced in time, moved back by their mean delay.
@@ -131,6 +134,15 @@ class Topic:
     @cached_property
     def _mechanism(self) -> Mechanism:
         return self._alone("shares").mechanism(self.files)
+
+    def _strategy(self, promise: Promise) -> Strategy | None:
+        """Return the strategy whose tests decide what is repeated, where it can be followed."""
+        if promise.released_as != "figures" or not promise.rebuildable:
+            return None
+        if promise.noise != "laplace" or any(promise.begins.values()) or any(self.begins.values()):
+            return None
+        found = promise.mechanism(self.files)
+        return found if isinstance(found, Strategy) and found.rule.decides else None
 
     def _require_whole_streams(self, promise: Promise) -> None:
         """Refuse to follow streams whose beginning is not there."""

@@ -8,10 +8,10 @@ noise hides has a wide distribution, and bars know it, where a single best drift
 >>> values, errors = np.array([0.0, 5.0, 1.0, 6.0]), np.ones(4)
 >>> walk = RandomWalk.through(values, errors, np.arange(4))
 >>> round(walk.drift, 1)
-20.2
+27.9
 >>> levels, uncertain = walk.smoothed(5)
 >>> levels.round(1).tolist(), uncertain.round(1).tolist()
-([0.2, 4.8, 1.2, 5.8, 5.8], [1.0, 1.0, 1.0, 1.0, 4.6])
+([0.2, 4.6, 1.4, 5.8, 5.8], [1.0, 1.0, 1.0, 1.0, 6.1])
 
 Source: Kalman 1960; Rauch, Tung and Striebel 1965 (a local level); Harvey 1989, section 3.4 (the
 likelihood of its variances).
@@ -25,6 +25,9 @@ import numpy as np
 from fugu.operators.mechanism import Floats, Integers
 
 _GRID = 25
+_PASSES = 2
+"""A second grid is laid over the drifts that are likely in the first."""
+_NEGLIGIBLE = 1e-4
 _LEAST_NOISE = 1e-9
 _LARGEST = 4.0
 """Times the largest move between measurements, per tick."""
@@ -50,9 +53,13 @@ class RandomWalk:
         noise = max(float(np.median(errors)) ** 2, _LEAST_NOISE)
         moves = np.diff(values) ** 2 / np.diff(ticks)
         most = _LARGEST * max(float(moves.max()), noise)
-        drifts = np.geomspace(noise / float(ticks[-1]) ** 2 / 10.0, most, _GRID)
-        likely = _likelihoods(values, errors, ticks, drifts) + 0.5 * np.log(drifts)
-        weights = np.exp(likely - likely.max())
+        ends = noise / float(ticks[-1]) ** 2 / 10.0, most
+        for _ in range(_PASSES):
+            drifts = np.geomspace(*ends, _GRID)
+            likely = _likelihoods(values, errors, ticks, drifts) + 0.5 * np.log(drifts)
+            weights = np.exp(likely - likely.max())
+            told = np.flatnonzero(weights > _NEGLIGIBLE)
+            ends = drifts[max(0, told[0] - 1)], drifts[min(_GRID - 1, told[-1] + 1)]
         return cls(values, errors, ticks, drifts, weights / weights.sum())
 
     @property
@@ -62,6 +69,14 @@ class RandomWalk:
             return float(self.drifts[0])
         below = np.cumsum(self.weights) - self.weights / 2.0
         return float(np.exp(np.interp(0.5, below, np.log(self.drifts))))
+
+    def drawn(self, rng: np.random.Generator, count: int) -> Floats:
+        """Draw so many drifts, each as often as the figures make it likely.
+
+        Of their logarithms each is as likely before: a variance is not to be small or large.
+        """
+        weights = self.weights / np.sqrt(np.maximum(self.drifts, _LEAST_NOISE))
+        return rng.choice(self.drifts, count, p=weights / weights.sum())
 
     def smoothed(self, ticks: int) -> tuple[Floats, Floats]:
         """Return level and standard error of each of so many ticks from the first measurement."""

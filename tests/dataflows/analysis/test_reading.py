@@ -194,7 +194,8 @@ def test_tables_are_taken_by_whatever_library_a_person_uses(tmp_path: Path) -> N
     assert shares.to_pandas()["estimate"].tolist() == estimates
     assert shares.to_polars()["estimate"].to_list() == estimates
     assert polars.DataFrame(shares)["estimate"].to_list() == estimates
-    assert duckdb.sql("SELECT estimate FROM shares").fetchall() == [(one,) for one in estimates]
+    found = duckdb.connect().execute("SELECT estimate FROM shares").fetchall()
+    assert found == [(one,) for one in estimates]
 
 
 def test_it_needs_neither_bytewax_nor_a_kafka_client() -> None:
