@@ -115,16 +115,16 @@ def write(folder: Path, users: int, each: int) -> None:
 
 def page(costs: list[Cost], load: float) -> Page:
     """Return what people and machines read."""
-    columns = ("records", "users", "question", "seconds", "CPU seconds", "peak MB")
+    columns = ["records", "users", "question", "seconds", "CPU seconds", "peak MB"]
     rows = [
-        (
+        [
             f"{one.records:,}",
             f"{one.users:,}",
             f"`{one.question}`",
             f"{one.seconds:.1f}",
             f"{one.cpu_seconds:.1f}",
             f"{one.megabytes:,}",
-        )
+        ]
         for one in costs
     ]
     document = {"costs": [asdict(one) for one in costs]}

@@ -116,6 +116,39 @@ def test_streams_without_a_key_cannot_be_followed_and_bars_say_so(tmp_path: Path
         fugu.read(records, promise=promise).shares()
 
 
+def test_a_user_who_moved_to_another_partition_is_read_in_the_order_of_time(
+    tmp_path: Path,
+) -> None:
+    records, promise = sanitized(example_of("crr", tmp_path), walks(4, 30, 6, seed=1, stay=0.8))
+    expected = fugu.read(records, promise=promise).shares().table
+    later = BEGIN + 3 * MINUTE
+    moved = [
+        replace(one, partition=0 if one.timestamp >= later and one.key == b"user-3" else 1)
+        for one in records
+    ]
+    moved.sort(key=lambda one: (one.partition, one.offset))
+    found = fugu.read(moved, promise=promise).shares()
+    for name in ("estimate", "low", "high"):
+        assert found.table[name].to_pylist() == pytest.approx(expected[name].to_pylist())
+    assert "left out" not in str(found)
+
+
+def test_a_user_whose_order_nobody_knows_is_left_out_and_the_note_says_so(tmp_path: Path) -> None:
+    records, promise = sanitized(example_of("crr", tmp_path), walks(4, 30, 6, seed=1, stay=0.8))
+    driven = [
+        replace(one, partition=1) if one.key == b"user-3" and one.offset // 30 == 1 else one
+        for one in records
+    ]
+    driven.sort(key=lambda one: (one.partition, one.offset))
+    shares = fugu.read(driven, promise=promise).shares()
+    assert "1 users are left out" in str(shares)
+    assert set(shares.table["users"].to_pylist()) == {29}
+    counted, law = sanitized(example_of("grr", tmp_path), walks(4, 30, 4, seed=1))
+    apart = [replace(one, partition=number % 2) for number, one in enumerate(counted)]
+    apart.sort(key=lambda one: (one.partition, one.offset))
+    assert "left out" not in str(fugu.read(apart, promise=law).shares()), "order is no matter"
+
+
 def test_the_trap_of_a_wrong_model_raises_the_alarm(tmp_path: Path) -> None:
     """Uniform truth under a model that stays: posteriors and differences agree, and are wrong."""
     records, promise = sanitized(example_of("crr", tmp_path), walks(4, 200, 20, seed=1))
