@@ -134,8 +134,8 @@ class Family(ABC, Generic[R, U]):
         extra, appendix = self.extra(report), self.appendix(report)
         notion = report.notions[0] if report.notions else None
         ranking = [*in_words(report, ranked(report, notion), self.constant_guess())]
-        found = {"notes": notes, "extra": extra, "appendix": appendix, "ranking": ranking}
-        return replace(report, draw=draw, **found)
+        report = replace(report, notes=notes, ranking=ranking)
+        return replace(report, extra=extra, appendix=appendix, draw=draw)
 
 
 def require_memory(file: PipelineFile, candidate: Candidate, sample: Sample) -> None:
