@@ -15,7 +15,8 @@ from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.publishing.promise import Promise
 from fugu.operators.estimates.model_check import ModelCheck, SurpriseSums
 from fugu.operators.estimates.ratios_over_users import Ratios, RatioSums
-from fugu.operators.estimates.share_estimators import PredictingReader, unbiased_reader
+from fugu.operators.estimates.share_estimators import unbiased_reader
+from fugu.operators.estimates.share_reader import PredictingReader
 from fugu.operators.estimates.stream_reports import Told, told_by_streams
 from fugu.operators.mechanism import Array, Floats, Integers, Mechanism, TimedMechanism
 
