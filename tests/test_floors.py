@@ -45,6 +45,7 @@ ALLOWED = {
         "fugu.dataflows.kinds",
         "fugu.dataflows.pipeline",
         "fugu.dataflows.publishing.promise",
+        "fugu.dataflows.publishing.promised_files",
         "fugu.dataflows.offline.evaluation",
     ),
     "cryptography": (

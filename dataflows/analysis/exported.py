@@ -6,7 +6,7 @@ is killed in the middle writes the same files when it is run again.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -52,9 +52,11 @@ def _write_whole(table: pa.Table, path: Path) -> None:
     unfinished.replace(path)
 
 
-def read_files(place: Path) -> tuple[pa.Table, list[Promise], dict[int, int]]:
+def read_files(
+    place: Path, leave_out: Collection[str] = ()
+) -> tuple[pa.Table, list[Promise], dict[int, int]]:
     """Return releases in the order of partitions and offsets, promises, and where partitions
-    begin."""
+    begin; some columns may be left out."""
     paths = sorted(_files(place))
     if not paths:
         raise CannotBeEstimated(f"{place}: is no Parquet file, and no directory that holds any")
@@ -62,8 +64,12 @@ def read_files(place: Path) -> tuple[pa.Table, list[Promise], dict[int, int]]:
     keys: list[list[bytes]] = []
     for path in paths:
         try:
+            names = pq.read_schema(path).names
             table = pq.read_table(
-                path, partitioning=None, read_dictionary=["user", "kind", "value"]
+                path,
+                columns=[name for name in names if name not in leave_out],
+                partitioning=None,
+                read_dictionary=["user", "kind", "value"],
             )
         except pa.ArrowInvalid:
             raise CannotBeEstimated(f"{path}: is no Parquet file") from None

@@ -1,7 +1,8 @@
 """Read figures over all users: series with bars that age, and totals of windows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,22 @@ import pyarrow.compute as pc
 from fugu.dataflows.analysis.decoding import is_fresh
 from fugu.dataflows.analysis.estimates import Estimates, about_intervals, level_of
 from fugu.dataflows.analysis.running_totals import GO_TOGETHER, NOISE, window_sums
+from fugu.dataflows.analysis.tested import Tested
 from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.publishing.promise import Promise
 from fugu.operators.estimates.aged_figures import (
     aged_errors,
-    drift_per_tick,
     error_of_sum,
     laplace_quantile,
 )
+from fugu.operators.estimates.random_walks import RandomWalk
 from fugu.operators.estimates.student import student_quantile
+from fugu.operators.estimates.surviving_figures import Surviving
 from fugu.operators.mechanism import Array, Floats, Integers
+from fugu.operators.wevent.strategy import Strategy
 
 _NORMAL = 1e9
+_LEAST = 1e-9
 _FILTERED = (
     "figures are filtered: their errors follow each other, and bars hold on average over a long "
     "run, not at each tick"
@@ -31,6 +36,36 @@ _AGED = (
     "a repeated figure has the bar of its measurement, widened by how far measured figures move in "
     "a tick: that is an estimate, and knows nothing of a step since"
 )
+
+
+_TESTED = (
+    "a repeated figure has passed noisy tests, and its bar is that of those that do: it widens by "
+    "how far figures move in a tick, which is an estimate, and knows nothing of a step since"
+)
+_SMOOTHED = (
+    "smoothed over all ticks, as a random walk would move: steps are rounded off, and what smooth "
+    "figures of neighbouring ticks err by is nearly the same"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Series(Estimates):
+    """Hold the figures of every tick and group, which may be smoothed."""
+
+    smoothing: Callable[[], Estimates] | None = None
+    """Smooths them; None where figures are filtered already."""
+
+    def smoothed(self) -> Estimates:
+        """Return what measurements before and after each tick say of it together.
+
+        The truth is taken for a random walk, whose drift is estimated from the figures.
+        """
+        if self.smoothing is None:
+            raise CannotBeEstimated(
+                "smoothed: these figures are filtered already, so their errors follow each other, "
+                "and smoothing them again would make bars too short. Read series() as it is"
+            )
+        return self.smoothing()
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +77,7 @@ class Group:
     values: Floats
     errors: Floats
     ages: Integers
-    drift: float
+    walk: RandomWalk
 
 
 def groups_of(records: pa.Table, by: str, at: str) -> Iterator[Group]:
@@ -64,38 +99,84 @@ def groups_of(records: pa.Table, by: str, at: str) -> Iterator[Group]:
         if not len(own):
             continue
         ticks = (starts[own] - starts[own[0]]) // width
+        fresh[own[0]] = True
         measured = np.flatnonzero(fresh[own])
         last = np.maximum.accumulate(np.where(fresh[own], ticks, -1))
         ages = np.where(last < 0, 0, ticks - last)
         points = own[measured]
-        drift = drift_per_tick(values[points], errors[points], ticks[measured])
-        yield Group(name, starts[own], values[own], errors[own], ages, drift)
+        walk = RandomWalk.through(values[points], errors[points], ticks[measured])
+        yield Group(name, starts[own], values[own], errors[own], ages, walk)
 
 
 def series(
-    records: pa.Table, promise: Promise, since: int | None, confidence: float, simultaneous: bool
-) -> Estimates:
+    records: pa.Table,
+    promise: Promise,
+    since: int | None,
+    level: tuple[float, bool],
+    strategy: Strategy | None,
+) -> Series:
     """Return the figures of every tick and group with their bars."""
     _require_figures(records, promise, "series")
     parts = list(groups_of(records, "group", "start"))
     count = sum(len(part.starts) for part in parts)
-    factor = _factor(promise, level_of(count, confidence, simultaneous), 1.0)
+    confidence = level_of(count, *level)
+    factor = _factor(promise, confidence, 1.0)
     filtered = promise.noise in ("filtered", "running totals", NOISE)
-    columns: dict[str, list[Any]] = {"start": [], "group": [], "age": []}
-    columns |= {"estimate": [], "low": [], "high": [], "standard_error": []}
+    tested = None if strategy is None else Tested.of(records, promise, strategy)
+    bars = None if tested is None else tested.bars(np.ones(len(tested.starts), bool), confidence)
+    columns = _columns("age")
     for part in parts:
-        errors = part.errors if filtered else aged_errors(part.errors, part.ages, part.drift)
-        columns["start"].append(part.starts)
-        columns["group"].append(np.full(len(part.starts), part.name, dtype=object))
+        errors = part.errors if filtered else aged_errors(part.errors, part.ages, part.walk.drift)
+        margins = factor * errors
+        if promise.noise == "running totals":
+            margins = errors * _of_blocks(errors, confidence)
+        if tested is not None and bars is not None:
+            place = tested.places(part.starts), tested.names.index(part.name)
+            aged = part.ages > 0
+            errors = np.where(aged, bars.errors[place], errors)
+            margins = np.where(aged, _margins(bars, place, factor), margins)
         columns["age"].append(part.ages)
-        columns["estimate"].append(part.values)
-        columns["low"].append(part.values - factor * errors)
-        columns["high"].append(part.values + factor * errors)
-        columns["standard_error"].append(errors)
-    note = GO_TOGETHER if promise.noise == NOISE else _FILTERED if filtered else _AGED
-    notes = [note, *about_intervals(count, confidence, simultaneous)]
+        _add(columns, part, part.values, errors, margins)
+    aged_note = _AGED if tested is None else _TESTED
+    note = GO_TOGETHER if promise.noise == NOISE else _FILTERED if filtered else aged_note
+    notes = [note, *about_intervals(count, *level)]
     table = _table(columns, since)
-    return Estimates(f"figures of {promise.pipeline} ({promise.law.kind})", table, tuple(notes))
+    what = f"figures of {promise.pipeline} ({promise.law.kind})"
+    smoothing = None if filtered else partial(_smoothed, parts, promise, since, level)
+    return Series(what, table, tuple(notes), smoothing=smoothing)
+
+
+def _smoothed(
+    parts: Sequence[Group], promise: Promise, since: int | None, level: tuple[float, bool]
+) -> Estimates:
+    count = sum(len(part.starts) for part in parts)
+    confidence, columns = level_of(count, *level), _columns()
+    for part in parts:
+        width = _width(part.starts)
+        ticks = (part.starts - part.starts[0]) // width
+        levels, uncertain = (one[ticks] for one in part.walk.smoothed(int(ticks[-1]) + 1))
+        alike = np.maximum(1.0, (part.errors / np.maximum(uncertain, _LEAST)) ** 2)
+        factors = np.array([_factor(promise, confidence, one) for one in alike.tolist()])
+        _add(columns, part, levels, uncertain, factors * uncertain)
+    what = f"smoothed figures of {promise.pipeline} ({promise.law.kind})"
+    notes = [_SMOOTHED, *about_intervals(count, *level)]
+    return Estimates(what, _table(columns, since), tuple(notes))
+
+
+def _columns(*more: str) -> dict[str, list[Any]]:
+    names = ("start", "group", *more, "estimate", "low", "high", "standard_error")
+    return {name: [] for name in names}
+
+
+def _add(
+    columns: dict[str, list[Any]], part: Group, values: Floats, errors: Floats, margins: Floats
+) -> None:
+    columns["start"].append(part.starts)
+    columns["group"].append(np.full(len(part.starts), part.name, dtype=object))
+    columns["estimate"].append(values)
+    columns["low"].append(values - margins)
+    columns["high"].append(values + margins)
+    columns["standard_error"].append(errors)
 
 
 def totals(
@@ -103,37 +184,42 @@ def totals(
     promise: Promise,
     since: int | None,
     window: int,
-    confidence: float,
-    simultaneous: bool,
+    asked: tuple[float, bool],
+    strategy: Strategy | None,
 ) -> Estimates:
     """Return the sums of figures of `window` ticks in a row."""
     _require_figures(records, promise, "totals")
     if window < 1:
         raise CannotBeEstimated(f"window: must be at least 1 tick, not {window}")
     if promise.noise == NOISE:
-        return _sums_of_windows(records, promise, since, window, confidence, simultaneous)
+        return _sums_of_windows(records, promise, since, window, asked)
     if promise.noise == "running totals":
         raise CannotBeEstimated(
             f"totals: {promise.law.kind} releases running totals already: subtract the one at the "
             "beginning of a window from the one at its end; their errors are in series()"
         )
     filtered = promise.noise == "filtered"
+    parts = list(groups_of(records, "group", "start"))
+    whole = [(part, *one) for part in parts for one in _windows(part, window)]
+    confidence = level_of(len(whole), *asked)
+    tested = None if strategy is None else Tested.of(records, promise, strategy)
+    bars = None if tested is None else tested.bars(_begins(tested.starts, window), confidence)
     rows: list[tuple[int, Any, float, float, float]] = []
-    for part in groups_of(records, "group", "start"):
-        number = (part.starts // _width(part.starts)) // window
-        begins = np.flatnonzero(np.concatenate([[True], number[1:] != number[:-1]]))
-        for begin, end in zip(begins, np.append(begins[1:], len(number)), strict=True):
-            if end - begin < window:
-                continue
-            own = slice(begin, end)
-            if filtered:
-                error, alike = float(part.errors[own].sum()), _NORMAL
-            else:
-                error, alike = error_of_sum(part.errors[own], part.ages[own], part.drift)
-            total = float(part.values[own].sum())
-            rows.append((int(part.starts[begin]), part.name, total, error, alike))
-    level = level_of(len(rows), confidence, simultaneous)
-    margins = np.array([_factor(promise, level, alike) * error for *_, error, alike in rows])
+    for part, begin, end in whole:
+        own = slice(begin, end)
+        if tested is not None and bars is not None:
+            place = tested.places(part.starts[end - 1 : end]), tested.names.index(part.name)
+            error = float(bars.errors[place][0])
+            margin = float(_margins(bars, place, _factor(promise, confidence, 1.0))[0])
+        elif filtered:
+            error = float(part.errors[own].sum())
+            margin = _factor(promise, confidence, _NORMAL) * error
+        else:
+            error, alike = error_of_sum(part.errors[own], part.ages[own], part.walk.drift)
+            margin = _factor(promise, confidence, alike) * error
+        total = float(part.values[own].sum())
+        rows.append((int(part.starts[begin]), part.name, total, error, margin))
+    margins = np.array([margin for *_, margin in rows])
     estimates = np.array([total for _, _, total, _, _ in rows])
     columns: dict[str, list[Any]] = {
         "start": [np.array([start for start, *_ in rows], dtype=np.int64)],
@@ -143,9 +229,10 @@ def totals(
         "high": [estimates + margins],
         "standard_error": [np.array([error for *_, error, _ in rows])],
     }
+    aged_note = _AGED if tested is None else _TESTED
     at_most = "bars are for errors that all go the same way, which is the most they can be"
-    notes = [at_most if filtered else _AGED, "windows that lack a tick are left out"]
-    notes += about_intervals(len(rows), confidence, simultaneous)
+    notes = [at_most if filtered else aged_note, "windows that lack a tick are left out"]
+    notes += about_intervals(len(rows), *asked)
     what = f"totals of {window} ticks, {promise.pipeline} ({promise.law.kind})"
     return Estimates(what, _table(columns, since), tuple(notes))
 
@@ -155,14 +242,13 @@ def _sums_of_windows(
     promise: Promise,
     since: int | None,
     window: int,
-    confidence: float,
-    simultaneous: bool,
+    level: tuple[float, bool],
 ) -> Estimates:
     """Return differences of running totals whose errors are known to go together."""
     known = records.filter(pc.is_valid(records["standard_error"]))
     starts = _integers(known["start"])
     rows = list(window_sums(known, promise, window, _width(starts))) if len(known) else []
-    factor = _factor(promise, level_of(len(rows), confidence, simultaneous), _NORMAL)
+    factor = _factor(promise, level_of(len(rows), *level), _NORMAL)
     estimates, errors = (np.array([row[place] for row in rows], dtype=float) for place in (2, 3))
     columns: dict[str, list[Any]] = {
         "start": [np.array([row[0] for row in rows], dtype=np.int64)],
@@ -173,9 +259,35 @@ def _sums_of_windows(
         "standard_error": [errors],
     }
     notes = [GO_TOGETHER, "windows that lack a tick are left out"]
-    notes += about_intervals(len(rows), confidence, simultaneous)
+    notes += about_intervals(len(rows), *level)
     what = f"sums of {window} ticks, {promise.pipeline} ({promise.law.kind})"
     return Estimates(what, _table(columns, since), tuple(notes))
+
+
+def _begins(starts: Integers, window: int) -> Array:
+    """Return which ticks begin a window; windows count ticks from 1970 on."""
+    number = (starts // _width(starts)) // window
+    return np.concatenate([[True], number[1:] != number[:-1]])
+
+
+def _windows(part: Group, window: int) -> Iterator[tuple[int, int]]:
+    """Yield first and end of each window of which no tick is missing."""
+    begins = np.flatnonzero(_begins(part.starts, window))
+    ends = np.append(begins[1:], len(part.starts))
+    yield from ((int(b), int(e)) for b, e in zip(begins, ends, strict=True) if e - b == window)
+
+
+def _margins(bars: Surviving, place: tuple[Integers, int], factor: float) -> Floats:
+    """Return what bars add to both sides; tails that are too far out have those of the noise."""
+    margins = bars.margins[place]
+    return np.asarray(np.where(np.isnan(margins), factor * bars.errors[place], margins))
+
+
+def _of_blocks(errors: Floats, confidence: float) -> Floats:
+    """Return factors of running totals, which are sums of equally noisy blocks: the smallest error
+    is that of one."""
+    blocks = np.rint((errors / errors.min()) ** 2)
+    return np.array([laplace_quantile(confidence, one) for one in blocks.tolist()])
 
 
 def _factor(promise: Promise, confidence: float, alike: float) -> float:

@@ -1,9 +1,10 @@
 """Read a sanitized topic: from Kafka, from exported files, or from a consumer that runs."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,6 +26,8 @@ from fugu.dataflows.publishing.promises_topic import in_order, promises_topic, r
 
 Source = str | os.PathLike[str] | Iterable[Any]
 Given = Promise | Mapping[str, Any] | str | os.PathLike[str]
+_NOT_ESTIMATED = ("release",)
+"""Columns of exported files that estimates do not need: names of releases are the most of them."""
 _HOW = (
     "give it: promise=FILE, which fugu explain PIPELINE --json > FILE makes where the pipeline is"
 )
@@ -50,12 +53,15 @@ def read(
     """
     paths = {name: Path(path) for name, path in (files or {}).items()}
     given = [] if promise is None else [given_promise(promise)]
+    whole: Callable[[], pa.Table] | None = None
     moment = None if since is None else milliseconds_since(since, datetime.now(UTC))
     match source:
         case str() if "://" in source:
             records, promises, begins = _read_kafka(source, kafka or {}, given)
         case str() | os.PathLike():
-            records, promises, begins = read_files(Path(source))
+            place = Path(source)
+            records, promises, begins = read_files(place, _NOT_ESTIMATED)
+            whole = partial(_whole, place)
             promises = given or promises
         case _:
             records = pa.Table.from_batches(collected_records(source), COLLECTED)
@@ -65,7 +71,11 @@ def read(
             records = decoded_records(records, promises)
     if not promises:
         raise CannotBeEstimated(f"{source} holds no promise that this version can read: {_HOW}")
-    return Topic(records, promises, begins, moment, paths)
+    return Topic(records, promises, begins, moment, paths, whole)
+
+
+def _whole(place: Path) -> pa.Table:
+    return read_files(place)[0]
 
 
 def given_promise(given: Given) -> Promise:

@@ -1,6 +1,6 @@
 """Answer questions about a sanitized topic, as far as its promise allows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,13 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fugu.dataflows.analysis import figures
+from fugu.dataflows.analysis.displaced import shifted_back
 from fugu.dataflows.analysis.estimates import Estimates
-from fugu.dataflows.analysis.users import Windows, estimated_means, estimated_shares
+from fugu.dataflows.analysis.users import estimated_means, estimated_shares
 from fugu.dataflows.base.durations import MILLISECOND, between
 from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.publishing.promise import Promise
 from fugu.operators.estimates.model_check import ModelCheck
 from fugu.operators.mechanism import Mechanism
+from fugu.operators.wevent.strategy import Strategy
 
 _WIDTHS = between("1ms", "3660d")
 By = str | None
@@ -31,12 +33,20 @@ class Topic:
     twice. All of it is public, and whatever is computed from it keeps the promise.
     """
 
-    records: pa.Table
+    table: pa.Table
+    """The columns that estimates are made of."""
     promises: Sequence[Promise]
     begins: Mapping[int, int] = field(default_factory=dict)
     """The first offset of each partition that could still be read, where it is known."""
     since: int | None = None
     files: Mapping[str, Path] = field(default_factory=dict)
+    whole: Callable[[], pa.Table] | None = None
+    """Reads the columns that estimates do not need; None where they are there."""
+
+    @cached_property
+    def records(self) -> pa.Table:
+        """Return all columns of the records."""
+        return self.table if self.whole is None else self.whole()
 
     @property
     def promise(self) -> Promise:
@@ -46,9 +56,9 @@ class Topic:
     def under(self, promise: Promise) -> "Topic":
         """Return the records that were released under one of several promises."""
         number = list(self.promises).index(promise)
-        own = self.records.filter(pc.equal(self.records["law"], number))
+        own = self.records.filter(pc.equal(self.table["law"], number))
         own = own.set_column(own.column_names.index("law"), "law", pa.array([0] * len(own)))
-        return replace(self, records=own, promises=[promise])
+        return replace(self, table=own, promises=[promise], whole=None)
 
     def shares(
         self, by: By = None, *, confidence: float = 0.95, simultaneous: bool = False
@@ -67,8 +77,8 @@ class Topic:
             )
         mechanism = self._mechanism
         self._require_whole_streams(promise)
-        windows = self._windows(by)
-        return estimated_shares(self.records, promise, mechanism, windows, confidence, simultaneous)
+        asked = self._asked(by)
+        return estimated_shares(self.table, promise, mechanism, asked, confidence, simultaneous)
 
     def means(
         self, by: By = None, *, confidence: float = 0.95, simultaneous: bool = False
@@ -80,26 +90,40 @@ class Topic:
                 f"means: {promise.law.kind} hides when a value came, so there is no mean of a "
                 "window of time; leave by out"
             )
-        numeric = pa.types.is_floating(self.records["value"].type)
+        numeric = pa.types.is_floating(self.table["value"].type)
         if promise.released_as not in ("number", "series", "payload") or not numeric:
             raise CannotBeEstimated(
                 f"means: {promise.law.kind} releases no number of each user; ask for shares(), "
                 "series() or totals()"
             )
-        windows = self._windows(by)
-        return estimated_means(self.records, promise, windows, confidence, simultaneous)
+        asked = self._asked(by)
+        return estimated_means(self.table, promise, asked, confidence, simultaneous)
 
-    def series(self, *, confidence: float = 0.95, simultaneous: bool = False) -> Estimates:
-        """Return the figures of every tick; bars of repeated ones widen with their age."""
+    def series(self, *, confidence: float = 0.95, simultaneous: bool = False) -> figures.Series:
+        """Return the figures of every tick; bars of repeated ones widen with their age.
+
+        `series().smoothed()` uses what was measured before and after each tick.
+        """
         promise = self._alone("series")
-        return figures.series(self.records, promise, self.since, confidence, simultaneous)
+        level, strategy = (confidence, simultaneous), self._strategy(promise)
+        return figures.series(self.table, promise, self.since, level, strategy)
 
     def totals(
         self, window: int, *, confidence: float = 0.95, simultaneous: bool = False
     ) -> Estimates:
         """Return sums of figures over `window` ticks in a row."""
         promise = self._alone("totals")
-        return figures.totals(self.records, promise, self.since, window, confidence, simultaneous)
+        level, strategy = (confidence, simultaneous), self._strategy(promise)
+        return figures.totals(self.table, promise, self.since, window, level, strategy)
+
+    def shift_back(self, average: int = 1) -> pa.Table:
+        """Return values that are displaced in time, moved back by their mean delay.
+
+        A table with `user`, `time` or `tick`, and `value`: of single ticks, or the average of so
+        many ticks around each, of those that hold a value. A single value is no nearer to the truth
+        for it; averages over a window and more are.
+        """
+        return shifted_back(self.table, self._alone("shift_back"), average)
 
     def check(self) -> ModelCheck | None:
         """Compare what was released with the model; None where there is none to compare with."""
@@ -107,7 +131,7 @@ class Topic:
 
     def _alone(self, question: str) -> Promise:
         """Return the promise that all records were released under."""
-        laws = np.unique(self.records["law"].to_numpy()).tolist()
+        laws = np.unique(self.table["law"].to_numpy()).tolist()
         if len(laws) > 1:
             raise CannotBeEstimated(
                 f"{question}: records were released under {len(laws)} laws; ask "
@@ -118,6 +142,15 @@ class Topic:
     @cached_property
     def _mechanism(self) -> Mechanism:
         return self._alone("shares").mechanism(self.files)
+
+    def _strategy(self, promise: Promise) -> Strategy | None:
+        """Return the strategy whose tests decide what is repeated, where it can be followed."""
+        if promise.released_as != "figures" or not promise.rebuildable:
+            return None
+        if promise.noise != "laplace" or any(promise.begins.values()) or any(self.begins.values()):
+            return None
+        found = promise.mechanism(self.files)
+        return found if isinstance(found, Strategy) and found.rule.decides else None
 
     def _require_whole_streams(self, promise: Promise) -> None:
         """Refuse to follow streams whose beginning is not there."""
@@ -137,13 +170,13 @@ class Topic:
                 "topic while it is whole (fugu export), and read that"
             )
 
-    def _windows(self, by: By) -> Windows:
-        return Windows(self.records, None if by is None else width_of(by), self.since)
+    def _asked(self, by: By) -> tuple[int | None, int | None]:
+        return None if by is None else width_of(by), self.since
 
     def __repr__(self) -> str:
         promise = self.promise
         return (
-            f"<fugu.Topic {promise.sink.topic}: {len(self.records):,} releases of "
+            f"<fugu.Topic {promise.sink.topic}: {len(self.table):,} releases of "
             f"{promise.law.kind}, promise {promise.guarantee_id}>"
         )
 

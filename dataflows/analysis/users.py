@@ -10,11 +10,13 @@ import pyarrow.compute as pc
 
 from fugu.dataflows.analysis.decoding import alphabet_of, is_fresh, releases_of
 from fugu.dataflows.analysis.estimates import Estimates, ModelAlarm, about_intervals, level_of
+from fugu.dataflows.analysis.streams import in_order
 from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.publishing.promise import Promise
 from fugu.operators.estimates.model_check import ModelCheck, SurpriseSums
 from fugu.operators.estimates.ratios_over_users import Ratios, RatioSums
-from fugu.operators.estimates.share_estimators import PredictingReader, unbiased_reader
+from fugu.operators.estimates.share_estimators import unbiased_reader
+from fugu.operators.estimates.share_reader import PredictingReader
 from fugu.operators.estimates.stream_reports import Told, told_by_streams
 from fugu.operators.mechanism import Array, Floats, Integers, Mechanism, TimedMechanism
 
@@ -32,12 +34,16 @@ class Windows:
     """Number the window of time of each record; -1 for those that are not estimated."""
 
     def __init__(self, records: pa.Table, width: int | None, since: int | None) -> None:
+        self.width = width
+        if width is None and since is None:
+            self.starts = np.zeros(min(1, len(records)), dtype=np.int64)
+            self.of = np.zeros(len(records), dtype=np.int32)
+            return
         times = milliseconds(records["time"])
         kept = np.ones(len(times), dtype=bool) if since is None else times >= since
-        self.width = width
         number = np.zeros(len(times), dtype=np.int64) if width is None else times // width
         self.starts, places = np.unique(number[kept], return_inverse=True)
-        self.of = np.full(len(times), -1, dtype=np.int64)
+        self.of = np.full(len(times), -1, dtype=np.int32)
         self.of[kept] = places
 
     @property
@@ -64,18 +70,21 @@ def numbered_users(records: pa.Table) -> tuple[Integers, Sequence[str]]:
     if users.null_count:
         return np.arange(len(users), dtype=np.int64), (_NO_KEY,)
     codes = [chunk.indices for chunk in users.unify_dictionaries().chunks]
-    return pa.chunked_array(codes, pa.int32()).to_numpy().astype(np.int64), ()
+    return pa.chunked_array(codes, pa.int32()).to_numpy(), ()
 
 
 def estimated_shares(
     records: pa.Table,
     promise: Promise,
     mechanism: Mechanism,
-    windows: Windows,
+    asked: tuple[int | None, int | None],
     confidence: float,
     simultaneous: bool,
 ) -> Estimates:
-    """Estimate the share of every symbol; the law of the releases chooses the correction."""
+    """Estimate the share of every symbol; the law of the releases chooses the correction.
+
+    `asked` are the width of windows and the time from which on records are estimated.
+    """
     alphabet, reader = alphabet_of(promise), unbiased_reader(mechanism)
     if alphabet is None or reader is None:
         raise CannotBeEstimated(
@@ -88,6 +97,10 @@ def estimated_shares(
             f"shares: the law of {promise.law.kind} depends on all releases of a user, and these "
             "have no key (sink.key: none), so nobody can tell which belong together"
         )
+    if reader.start(1):
+        records, users, unknown = in_order(records, users)
+        notes = [*notes, *_about_unknown(unknown)]
+    windows = Windows(records, *asked)
     releases = releases_of(records, promise)
     ticks = _ticks(records, mechanism)
     sums = RatioSums(max(1, windows.count), len(alphabet))
@@ -119,9 +132,14 @@ def estimated_shares(
 
 
 def estimated_means(
-    records: pa.Table, promise: Promise, windows: Windows, confidence: float, simultaneous: bool
+    records: pa.Table,
+    promise: Promise,
+    asked: tuple[int | None, int | None],
+    confidence: float,
+    simultaneous: bool,
 ) -> Estimates:
     """Estimate the mean of what fresh releases show."""
+    windows = Windows(records, *asked)
     users, notes = numbered_users(records)
     fresh = is_fresh(records)
     if "phase" in records.column_names:
@@ -152,7 +170,7 @@ def _add(sums: RatioSums, told: Told, users: Integers, windows: Windows) -> None
     """Add what releases tell, as one row for each user and window."""
     window = windows.of[told.places]
     kept = (window >= 0) & (told.records > 0)
-    cells = users[told.places][kept] * max(1, windows.count) + window[kept]
+    cells = users[told.places][kept].astype(np.int64) * max(1, windows.count) + window[kept]
     order = np.argsort(cells, kind="stable")
     cells = cells[order]
     if not len(cells):
@@ -209,6 +227,16 @@ def _about_silence(silent: int, records: int) -> Sequence[str]:
         f"{silent:,} of {records:,} records say nothing new, because streams could not pay for "
         "more: the shares are those of the other records, which are no fair sample where what a "
         "release costs depends on the model",
+    )
+
+
+def _about_unknown(users: int) -> Sequence[str]:
+    if not users:
+        return ()
+    return (
+        f"{users:,} users are left out: they have releases in several partitions at overlapping "
+        "times (driven again, or unchecked partitions), and the law depends on their order, which "
+        "nothing public says",
     )
 
 

@@ -85,7 +85,12 @@ def evaluate(
         typer.Option(metavar="1,2,3", help="anonymize: rho to try; otherwise 1, 2 and the own."),
     ] = None,
     runs: Annotated[
-        int, typer.Option(min=1, max=1_000, help="How often, each under another secret.")
+        int,
+        typer.Option(
+            min=1,
+            max=1_000,
+            help="Runs of each row, each under another secret.",
+        ),
     ] = 5,
     seed: Seed = 0,
     plot: Plot = None,

@@ -7,15 +7,13 @@ model that was counted from the private topic says which transitions are there, 
 `sink.promise: without_files` keeps them back.
 """
 
-import zlib
-from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, Self, cast
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.section import NO_FILES
@@ -26,6 +24,13 @@ from fugu.dataflows.pipeline.guarantee_text import in_words, pipeline_not_covere
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.policy_changes import policies_relied_on
 from fugu.dataflows.pipeline.sections import Budget
+from fugu.dataflows.publishing.promised_files import (
+    GivenFiles,
+    NamedFiles,
+    Part,
+    PromisedFile,
+    promised_file,
+)
 from fugu.dataflows.records.released_as import ReleasedAs
 from fugu.operators.budget import Budgeted, without_budget
 from fugu.operators.independent_releases import IndependentReleases
@@ -33,20 +38,10 @@ from fugu.operators.mechanism import ChargingMechanism, Mechanism
 
 PROMISE_FORMAT = 1
 """Number what this version writes; it goes up when a field changes its meaning."""
-LARGEST_FILE = 512 * 1024
-"""Compressed contents of more bytes do not fit a Kafka message beside the rest."""
-LARGEST_CONTENT = 64 * 1024 * 1024
-"""No more bytes are unpacked, whatever a promise of others says."""
 _OPERATORS: TypeAdapter[OperatorSection] = TypeAdapter(Operator)
 
 
-class _Part(BaseModel):
-    """Ignore keys of later versions, so that an older reader goes on."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
-
-
-class PromisedSink(_Part):
+class PromisedSink(Part):
     """Name the sanitized topic."""
 
     topic: str
@@ -57,17 +52,7 @@ class PromisedSink(_Part):
     """What releases have as key."""
 
 
-class PromisedFile(_Part):
-    """Hold a file that the operator names."""
-
-    bytes: int
-    """How long the file is."""
-    content: str | None
-    """The file, compressed by zlib and written in base64; null where it is too large, or where the
-    pipeline keeps it back (`sink.promise`)."""
-
-
-class PromisedLaw(_Part):
+class PromisedLaw(Part):
     """Name the law that releases are drawn from."""
 
     kind: str
@@ -80,7 +65,7 @@ class PromisedLaw(_Part):
     """A digest of everything that the law depends on, in hexadecimal."""
 
 
-class Promise(_Part):
+class Promise(Part):
     """Hold everything that a reader of a sanitized topic needs."""
 
     format: Literal[1] = 1
@@ -173,7 +158,7 @@ class Promise(_Part):
         """
         section = self.section()
         with TemporaryDirectory() as folder:
-            mechanism = section.mechanism(_Given(self.files, given or {}, Path(folder)))
+            mechanism = section.mechanism(GivenFiles(self.files, given or {}, Path(folder)))
         if self.budget is not None:
             budget = Budget.model_validate(self.budget)
             charging = cast(ChargingMechanism, mechanism)
@@ -193,11 +178,11 @@ def promise_of(file: PipelineFile, mechanism: Mechanism, identity: str = "") -> 
     """Return what a pipeline promises; `identity` is the topic id of its sink."""
     pipeline, guarantees = file.pipeline, mechanism.guarantees()
     operator = pipeline.operator
-    named = _Named(file)
+    named = NamedFiles(file)
     if operator.published_whole:
         operator.mechanism(named)
     held = pipeline.sink.promise == "whole"
-    files = {name: _file(path, held=held) for name, path in sorted(named.found.items())}
+    files = {name: promised_file(path, held=held) for name, path in sorted(named.found.items())}
     budget = pipeline.budget
     return Promise(
         pipeline=pipeline.name,
@@ -235,84 +220,3 @@ def promise_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **Promise.model_json_schema(mode="serialization"),
     }
-
-
-def _file(path: Path, *, held: bool) -> PromisedFile:
-    content = path.read_bytes()
-    packed = zlib.compress(content, 9) if held and len(content) <= LARGEST_CONTENT else None
-    if packed is None or len(packed) > LARGEST_FILE:
-        return PromisedFile(bytes=len(content), content=None)
-    return PromisedFile(bytes=len(content), content=b64encode(packed).decode())
-
-
-class _Named:
-    """Find files as a pipeline file does, and note which ones are asked for.
-
-    `found` has them by names without directories, which are nobody's business.
-    """
-
-    def __init__(self, file: PipelineFile) -> None:
-        self.found: dict[str, Path] = {}
-        self._file = file
-        self._names: dict[str, str] = {}
-
-    def resolve(self, relative: str) -> Path:
-        """Return the path of a file that the section names."""
-        path = self._file.resolve(relative)
-        if relative not in self._names:
-            name, number = path.name, 1
-            while name in self.found:
-                number += 1
-                name = f"{number}-{path.name}"
-            self._names[relative], self.found[name] = name, path
-        return path
-
-    def without_directories(self, declared: Any) -> Any:
-        """Return the section with the names of files instead of their paths."""
-        match declared:
-            case str():
-                return self._names.get(declared, declared)
-            case dict():
-                return {name: self.without_directories(one) for name, one in declared.items()}
-            case list():
-                return [self.without_directories(one) for one in declared]
-            case _:
-                return declared
-
-
-class _Given:
-    """Find files in a promise, or among those that the reader gives."""
-
-    def __init__(
-        self, files: Mapping[str, PromisedFile], given: Mapping[str, Path], folder: Path
-    ) -> None:
-        self._files, self._given, self._folder = files, given, folder
-
-    def resolve(self, relative: str) -> Path:
-        """Return the path of a file that the section names, written where it can be read."""
-        if relative in self._given:
-            return self._given[relative]
-        held = self._files.get(relative)
-        if held is None or held.content is None:
-            raise ConfigurationError(
-                f"the promise does not hold the file {relative}: it is too large for it, or the "
-                f"pipeline keeps it back (sink.promise). Give it as files={{{relative!r}: PATH}}"
-            )
-        path = self._folder / str(len(list(self._folder.iterdir())))
-        path.write_bytes(_unpacked(relative, held.content))
-        return path
-
-
-def _unpacked(name: str, content: str) -> bytes:
-    """Return the contents of a file; others may have written them."""
-    unpacking = zlib.decompressobj()
-    try:
-        unpacked = unpacking.decompress(b64decode(content), LARGEST_CONTENT + 1)
-    except (ValueError, zlib.error):
-        raise ConfigurationError(f"the promise holds a file {name} that is damaged") from None
-    if len(unpacked) > LARGEST_CONTENT:
-        raise ConfigurationError(
-            f"the promise holds a file {name} of more than {LARGEST_CONTENT:,} bytes, which no "
-            f"version of Fugu writes. Give your own as files={{{name!r}: PATH}}"
-        )
-    return unpacked

@@ -4,7 +4,6 @@ It needs what is public: the topic, the model file and epsilon. Copy it and chan
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,13 @@ import orjson
 from kafka import KafkaConsumer, TopicPartition
 
 from fugu.dataflows.files.model_file import read_model_file
-from fugu.operators.estimates.share_estimators import DifferenceReader, ShareReader
-from fugu.operators.mechanism import Floats, Integers, Kind, Releases
+from fugu.operators.estimates.difference_reader import DifferenceReader
+from fugu.operators.estimates.ratios_over_users import RatioSums
+from fugu.operators.estimates.share_reader import ShareReader
+from fugu.operators.estimates.stream_reports import told_by_streams
+from fugu.operators.mechanism import Integers, Kind, Releases
 from fugu.operators.responses.frequency_estimates import FrequencyEstimate
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-
-_THREADS = 2
-_NUMBERS_AT_ONCE = 80_000
-"""Of beliefs: so many stay in a processor's cache."""
 
 
 def read_topic(topic: str, **settings: Any) -> dict[bytes, list[str]]:
@@ -53,45 +51,21 @@ def estimated_shares(
 ) -> FrequencyEstimate:
     """The share of every page among all clicks, with standard errors over users.
 
-    A share is a ratio, (sum of reports) / (sum of clicks), and users are what is independent. So
-    its variance is that of the sum over users of (their reports - share times their clicks).
+    Users are what is independent, so each of them is a row: the sum of what their releases report,
+    and how many there are.
     """
-    by_length, at_once = sorted(streams, key=len), users_at_once(pages)
-    groups = [by_length[n : n + at_once] for n in range(0, len(by_length), at_once)]
-    clicks = np.array([len(stream) for stream in by_length], dtype=np.float64)
-    total = squares = products = np.zeros(pages)
-    with ThreadPoolExecutor(_THREADS) as threads:
-        found = threads.map(lambda group: _reports(reader, pages, group), groups)
-        for group, reports in zip(groups, found, strict=True):
-            lengths = np.array([len(stream) for stream in group])
-            total = total + reports.sum(axis=0)
-            squares = squares + (reports**2).sum(axis=0)
-            products = products + lengths @ reports
-            advance(int(lengths.sum()))
-    shares = total / clicks.sum()
-    squared = squares - 2.0 * shares * products + shares**2 * (clicks**2).sum()
-    users = len(by_length)
-    variance = np.maximum(squared, 0.0) * users / (users - 1)
-    return FrequencyEstimate(shares, np.sqrt(variance) / clicks.sum())
-
-
-def users_at_once(pages: int) -> int:
-    """How many streams to read together."""
-    return max(1, _NUMBERS_AT_ONCE // pages)
-
-
-def _reports(reader: ShareReader, pages: int, streams: Sequence[Integers]) -> Floats:
-    """The sum of what the releases of each user report, `(users, pages)`; short streams first."""
-    reports = np.zeros((len(streams), pages))
-    state, lengths = reader.start(len(streams)), np.array([len(stream) for stream in streams])
-    for step in range(lengths.max()):
-        state = {name: column[lengths[-len(column) :] > step] for name, column in state.items()}
-        going = np.flatnonzero(lengths > step).tolist()
-        released = np.array([streams[user][step] for user in going])
-        kinds = np.full(len(going), Kind.FRESH)
-        state, told = reader.read(state, Releases(released, kinds=kinds))
-        reports[going] += told
-    return reports
+    users = np.repeat(np.arange(len(streams)), [len(stream) for stream in streams])
+    kinds = np.full(len(users), Kind.FRESH)
+    releases, sums = Releases(np.concatenate(streams), kinds=kinds), RatioSums(1, pages)
+    for told in told_by_streams(reader, users, releases):
+        order = np.argsort(users[told.places], kind="stable")
+        _, begins = np.unique(users[told.places][order], return_index=True)
+        reports = np.add.reduceat(told.reports[order], begins)
+        clicks = np.add.reduceat(told.records[order], begins).astype(np.float64)
+        sums.add(np.zeros(len(begins), dtype=np.int64), reports, clicks)
+        advance(len(told.places))
+    found = sums.ratios()
+    return FrequencyEstimate(found.estimates[0], found.standard_errors[0])
 
 
 def _records(topic: str, settings: dict[str, Any]) -> Iterator[Any]:

@@ -15,11 +15,13 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from examples.clickstream.analyst import estimated_shares, users_at_once
+from examples.clickstream.analyst import estimated_shares
 from examples.clickstream.example import PUBLIC_VISITORS, VISITORS
 from examples.clickstream.report import SMALLEST_SHARE
 from examples.clickstream.site import Click, Site
-from fugu.operators.estimates.share_estimators import DifferenceReader, PosteriorReader, ShareReader
+from fugu.operators.estimates.difference_reader import DifferenceReader
+from fugu.operators.estimates.share_estimators import PosteriorReader
+from fugu.operators.estimates.share_reader import ShareReader
 from fugu.operators.mechanism import Floats, Inputs, Integers
 from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.responses.frequency_estimates import FrequencyEstimate
@@ -30,6 +32,8 @@ from fugu.operators.sip.learning import Counts, learned
 _EPSILON = 4.0
 _TASTES = (0.0, 0.3)
 _POPULATION = 200_000
+_NUMBERS_AT_ONCE = 80_000
+"""Of beliefs: so many stay in a processor's cache."""
 
 
 def streams_of(clicks: Sequence[Click]) -> list[Integers]:
@@ -55,7 +59,7 @@ def released(
     """The releases of each stream."""
     scope = DrawScope(Secret(bytes(32)).derive(seed), "coverage", "crr", 1, mechanism.law_digest())
     done: list[Integers] = []
-    at_once = users_at_once(mechanism.model.symbols)
+    at_once = max(1, _NUMBERS_AT_ONCE // mechanism.model.symbols)
     for first in range(0, len(streams), at_once):
         group = streams[first : first + at_once]
         out = [np.zeros_like(stream) for stream in group]

@@ -1,13 +1,11 @@
 """Bars of figures that were measured some ticks ago, and of their sums.
 
 A repeated figure errs by the noise of its measurement and by how far the truth has moved since. How
-far it moves in a tick is estimated from the figures that were measured, less their noise: as the
-variance of a random walk. The truth of a day that rises and falls steeply moves farther than that.
+far it moves in a tick (`random_walks`) is a variance, its drift. The truth of a day that rises and
+falls steeply moves farther than a random walk.
 
->>> values, errors = np.array([0.0, 5.0, 1.0, 6.0]), np.ones(4)
->>> drift = drift_per_tick(values, errors, np.array([0, 1, 2, 3]))
->>> drift, aged_errors(errors, np.array([0, 1, 2, 3]), drift).round(2).tolist()
-(20.0, [1.0, 4.58, 6.4, 7.81])
+>>> aged_errors(np.ones(4), np.array([0, 1, 2, 3]), drift=20.0).round(2).tolist()
+[1.0, 4.58, 6.4, 7.81]
 """
 
 from math import log, sqrt
@@ -16,22 +14,6 @@ from statistics import NormalDist
 import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers
-
-_LEAST_NOISE = 1e-9
-
-
-def drift_per_tick(values: Floats, errors: Floats, ticks: Integers) -> float:
-    """Return by how much the variance of the truth grows in a tick, from measured figures and the
-    standard errors of their noise, in order; 0 where noise explains all that moved.
-
-    Pairs of figures with little noise say most: each counts by the inverse variance of its square.
-    """
-    if len(values) < 2:
-        return 0.0
-    noise, passed = errors[1:] ** 2 + errors[:-1] ** 2, np.diff(ticks)
-    weights = passed / np.maximum(noise, _LEAST_NOISE) ** 2
-    moved = np.sum(weights * (np.diff(values) ** 2 - noise))
-    return float(max(0.0, moved / np.sum(weights * passed)))
 
 
 def aged_errors(errors: Floats, ages: Integers, drift: float) -> Floats:

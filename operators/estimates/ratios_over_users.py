@@ -12,7 +12,8 @@ the mean times their records).
 ([[0.667]], [[0.203]])
 
 Source: Cochran 1977, section 6.3 (ratio estimates) and 9.2 (clusters of unequal sizes); Kish 1965
-(effective number of clusters); Satterthwaite 1946 (degrees of freedom of an estimated variance).
+(effective number of clusters); Satterthwaite 1946 (degrees of freedom of an estimated variance);
+Hall 1992 (the removal of skewness by transformation).
 """
 
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ import numpy as np
 
 from fugu.operators.estimates.student import half_widths
 from fugu.operators.mechanism import Floats, Integers
+
+_LEAST_SKEWNESS = 1e-6
+_TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +37,16 @@ class Ratios:
     records: Floats
     degrees: Floats
     """Degrees of freedom of each standard error, `(groups, columns)`."""
+    skewness: Floats
+    """That of the sum of users' deviations, `(groups, columns)`: as small as users are many."""
 
     def intervals(self, confidence: float = 0.95) -> Floats:
         """Return lower and upper ends, `(groups, columns, 2)`: each by itself holds the mean over
         all such users with about this probability."""
-        margins = half_widths(self.standard_errors, self.degrees, confidence)
-        return np.stack([self.estimates - margins, self.estimates + margins], axis=-1)
+        factors = half_widths(np.ones_like(self.degrees), self.degrees, confidence)
+        low, high = (_unskewed(sign * factors, self.skewness) for sign in (1.0, -1.0))
+        ends = [self.estimates - self.standard_errors * one for one in (low, high)]
+        return np.stack(ends, axis=-1)
 
     def effective_samples(self) -> Floats:
         """Return how many independent people, asked without noise, would give such bars of a share;
@@ -46,6 +54,15 @@ class Ratios:
         shares = np.where((self.estimates > 0) & (self.estimates < 1), self.estimates, np.nan)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(shares * (1.0 - shares) / self.standard_errors**2)
+
+
+def _unskewed(factors: Floats, skewness: Floats) -> Floats:
+    """Return by how many standard errors an estimate is above the truth where a symmetric one were
+    by so many: the inverse of the cubic transformation that takes skewness away."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inside = np.cbrt(1.0 + skewness * (factors - skewness / 6.0))
+        bent = 3.0 / skewness * (inside - 1.0)
+    return np.where(np.abs(skewness) > _LEAST_SKEWNESS, bent, factors)
 
 
 class RatioSums:
@@ -57,6 +74,8 @@ class RatioSums:
         self._products = np.zeros((groups, columns))
         self._fourth = np.zeros((5, groups, columns))
         """Sums of reports to the power of 4, 3, 2, 1 and 0, and counts to the power of the rest."""
+        self._third = np.zeros((4, groups, columns))
+        """The same of third powers."""
         self._counts = np.zeros(groups)
         self._counts_squared = np.zeros(groups)
         self._users = np.zeros(groups, dtype=np.int64)
@@ -79,6 +98,9 @@ class RatioSums:
         for power in range(5):
             mixed = reports ** (4 - power) * counts[:, None] ** power
             self._fourth[power, own] += np.add.reduceat(mixed, begins)
+        for power in range(4):
+            mixed = reports ** (3 - power) * counts[:, None] ** power
+            self._third[power, own] += np.add.reduceat(mixed, begins)
         self._counts[own] += np.add.reduceat(counts, begins)
         self._counts_squared[own] += np.add.reduceat(counts**2, begins)
         self._users[own] += np.diff(np.append(begins, len(groups)))
@@ -94,7 +116,12 @@ class RatioSums:
             errors = np.where(users > 1, np.sqrt(variance) / counts, np.nan)
             effective = self._counts**2 / self._counts_squared
             degrees = 1.0 / (1.0 / (effective[:, None] - 1.0) + self._tails(means, spread, users))
-        return Ratios(means, errors, self._users, self._counts, np.nan_to_num(degrees))
+            third = sum(
+                sign * means**p * self._third[p] for p, sign in enumerate((1.0, -3.0, 3.0, -1.0))
+            )
+            skewness = np.where(spread > 0.0, third / np.maximum(spread, _TINY) ** 1.5, 0.0)
+        degrees = np.nan_to_num(degrees)
+        return Ratios(means, errors, self._users, self._counts, degrees, np.nan_to_num(skewness))
 
     def _tails(self, means: Floats, spread: Floats, users: Floats) -> Floats:
         """Return what the tails of users' deviations take from 1 / degrees: with a kurtosis k a

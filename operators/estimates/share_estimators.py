@@ -13,20 +13,24 @@ records estimates the shares of the true symbols.
 [[0.184, 0.816], [nan, nan]]
 
 Source: SIP specification, sections 3 (law), 4 (posterior), 6 (cold start), 8 (batches) and 9
-(frequency estimates, decisions to repeat); Särndal, Swensson and Wretman 1992, section 6.3
-(difference estimator).
+(frequency estimates, decisions to repeat).
 """
 
 from dataclasses import dataclass
 from math import nan
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from fugu.operators.budget import Budgeted
 from fugu.operators.columns import copied, put, taken
-from fugu.operators.mechanism import Array, Floats, Integers, Kind, Mechanism, Releases, State
-from fugu.operators.responses.frequency_estimates import ReportingLaw
+from fugu.operators.estimates.difference_reader import DifferenceReader
+from fugu.operators.estimates.share_reader import (
+    Observable,
+    ShareReader,
+    SymbolReporter,
+    aligned,
+)
+from fugu.operators.mechanism import Floats, Kind, Mechanism, Releases, State
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
@@ -36,48 +40,6 @@ from fugu.operators.wevent_local.window_reports import WindowReports
 
 _TOLD = "told"
 """The column of the last estimates."""
-
-
-class ShareReader(Protocol):
-    """Estimate shares from one release of each of several distinct streams at a time."""
-
-    def start(self, rows: int) -> State:
-        """Return the state of `rows` streams before their first release."""
-
-    def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
-        """Return one estimate per release: `(symbols,)`, or `(records, symbols)` where a release is
-        a list; NaN where it says nothing new. `kinds` must be set."""
-
-
-@runtime_checkable
-class PredictingReader(Protocol):
-    """Say how likely each release was before it came, too."""
-
-    def read_and_predict(
-        self, state: State, releases: Releases
-    ) -> tuple[State, Floats, Floats, Floats]:
-        """Return state and estimates as `read` does, then `(rows, outcomes)` of indicators of what
-        was released minus their probabilities under the model, and of their variances; NaN where
-        nothing was drawn."""
-
-
-@runtime_checkable
-class Observable(Protocol):
-    """Release values that give posterior probabilities of the truth."""
-
-    def start(self, rows: int) -> State: ...
-
-    def observe(self, state: State, released: Integers) -> tuple[State, Floats]: ...
-
-    def skip(self, state: State, instead: Array) -> tuple[State, Releases]: ...
-
-
-@runtime_checkable
-class SymbolReporter(ReportingLaw, Protocol):
-    """Report each of `symbols` as a `ReportingLaw` says."""
-
-    @property
-    def symbols(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -99,7 +61,7 @@ class PosteriorReader:
         after = copied(state)
         put(after, fresh, observed)
         put(after, ~fresh, skipped)
-        return after, _aligned(fresh, posterior)
+        return after, aligned(fresh, posterior)
 
 
 @dataclass(frozen=True)
@@ -131,7 +93,7 @@ class BatchReader:
         put(after, fresh, observed)
         put(after, past, skipped)
         after["held"][past] = still_held[past]
-        return after, _aligned(fresh, posterior)
+        return after, aligned(fresh, posterior)
 
 
 @dataclass(frozen=True)
@@ -156,58 +118,7 @@ class DecisionReader:
         paid = self.budget.pays(state)
         inner = {name: state[name][paid] for name in self.mechanism.start(0)}
         _, posterior = self.mechanism.observe(inner, outcomes[paid])
-        return self.budget.follow(state, outcomes), _aligned(paid, posterior)
-
-
-@dataclass(frozen=True)
-class DifferenceReader:
-    """Add to the belief before a release how far the release departs from what it made likely.
-
-    The difference estimator of survey sampling, with the model as auxiliary information: unbiased
-    for symbols that the release law keeps apart, whatever the model is. For what it does not keep
-    apart at a release (`mode: optimal`, outside its support) the belief speaks alone. Posteriors
-    vary less, but lean on the model everywhere.
-    """
-
-    mechanism: ConditionalRandomizedResponse
-
-    def start(self, rows: int) -> State:
-        belief, gaps = np.tile(self.mechanism.model.start, (rows, 1)), self.mechanism.gaps
-        in_time = {} if gaps is None else gaps.start(rows)
-        return {**in_time, "belief": belief, **self.mechanism.radius.start(rows)}
-
-    def elapse(self, state: State, ticks: Integers) -> State:
-        """Bring every row to the tick of its next release; nothing is drawn, so no history."""
-        history = np.zeros(len(ticks), dtype=np.uint64)
-        after = self.mechanism.elapse({**state, "history": history}, ticks)
-        return {name: after[name] for name in state}
-
-    def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
-        """Report what is fresh, and predict past what is not."""
-        after, told, _, _ = self.read_and_predict(state, releases)
-        return after, told
-
-    def read_and_predict(
-        self, state: State, releases: Releases
-    ) -> tuple[State, Floats, Floats, Floats]:
-        """Return the surprise of fresh releases, too; see `PredictingReader`."""
-        fresh = np.asarray(releases.kinds == Kind.FRESH)
-        model, before = self.mechanism.model, np.ascontiguousarray(state["belief"].T)
-        released = releases.values[fresh].astype(np.int64)
-        doubt = self.mechanism.radius.doubt(state, self.mechanism.doubts)[fresh]
-        law = self.mechanism.law(model.marginal(before[:, fresh]), doubt)
-        belief = np.empty_like(before)
-        belief[:, fresh] = model.advance(before[:, fresh], law.posterior(released))
-        belief[:, ~fresh] = model.skip(before[:, ~fresh])
-        told = _aligned(fresh, law.report(released).T)
-        surprises, variances = _surprises(law.expected_releases().T, released)
-        gaps = self.mechanism.gaps
-        after = {
-            **({} if gaps is None else gaps.kept(state)),
-            "belief": np.ascontiguousarray(belief.T),
-            **self.mechanism.radius.after(state),
-        }
-        return after, told, _aligned(fresh, surprises), _aligned(fresh, variances)
+        return self.budget.follow(state, outcomes), aligned(paid, posterior)
 
 
 @dataclass(frozen=True)
@@ -226,7 +137,7 @@ class CountReader:
         if released.ndim == 1:
             released = released[:, None] == np.arange(self.law.symbols)
         p, q = self.law.reported_if_true, self.law.reported_if_other
-        return state, _aligned(fresh, (released - q) / (p - q))
+        return state, aligned(fresh, (released - q) / (p - q))
 
 
 @dataclass(frozen=True)
@@ -307,16 +218,3 @@ def share_reader(mechanism: Mechanism) -> ShareReader | None:
         case SymbolReporter() as reporter:
             return CountReader(reporter)
     return None
-
-
-def _surprises(expected: Floats, released: Integers) -> tuple[Floats, Floats]:
-    surprises = -expected
-    surprises[np.arange(len(released)), released] += 1.0
-    return surprises, expected * (1.0 - expected)
-
-
-def _aligned(told: Array, estimates: Floats) -> Floats:
-    """Return one row per release, NaN where it said nothing."""
-    aligned = np.full((len(told), *estimates.shape[1:]), nan)
-    aligned[told] = estimates
-    return aligned

@@ -5,11 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fugu.operators.estimates.share_estimators import (
-    DifferenceReader,
-    PredictingReader,
-    ShareReader,
-)
+from fugu.operators.estimates.difference_reader import DifferenceReader
+from fugu.operators.estimates.share_reader import PredictingReader, ShareReader
 from fugu.operators.mechanism import Floats, Integers, Releases, State, TimedMechanism
 
 _NUMBERS_AT_ONCE = 400_000

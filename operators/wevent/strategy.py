@@ -105,24 +105,33 @@ class Strategy:
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         """Publish one tick, or repeat the last publication."""
         values = vectors(inputs.values, self.bins)
-        offer = self.rule.offer(state, self._flags(state))
+        offer = self.offer(state)
         tick = Tick(state, values, draws, self.sensitivity)
         published = self._publishes(tick, offer)
         rows = np.flatnonzero(published)
         noisy = tick.noisy(rows, values[rows], offer.publication, "release")
+        after = self.after(state, offer, published, noisy)
+        notes = annotations(state, offer, published, after["price"])
+        return after, Releases(after["released"].copy(), notes, kinds_of(published))
+
+    def offer(self, state: State) -> Offer:
+        """Return what the next tick may cost: a function of earlier releases."""
+        return self.rule.offer(state, self._flags(state))
+
+    def after(self, state: State, offer: Offer, published: Booleans, noisy: Integers) -> State:
+        """Return the state after a tick, given the noisy vectors of rows that are published."""
+        rows = np.flatnonzero(published)
         fresh, learned = self._learn(state, rows, noisy)
         released, price = state["released"].copy(), state["price"].copy()
         released[rows] = fresh
         price[rows] = offer.publication[rows] // self.sensitivity
-        after: State = {
+        return {
             **learned,
             **self.rule.settle(state, offer, published),
             "released": released,
             "price": price,
             "history": extended(state["history"], digests(published, released)),
         }
-        notes = annotations(state, offer, published, price)
-        return after, Releases(released.copy(), notes, kinds_of(published))
 
     def _publishes(self, tick: "Tick", offer: Offer) -> Booleans:
         published = offer.publication > 0

@@ -56,7 +56,10 @@ class Candidate:
         return _nats(self.unbudgeted, notion, "release")
 
     def per_record(self, notion: Notion) -> float | None:
-        """Return a record's share of these."""
+        """Return a record's share of these, or of what a window of records may leak."""
+        for one in self.unbudgeted.guarantees():
+            if one.notion == notion and one.per == "window" and one.window is not None:
+                return one.epsilon / one.window
         nats = self.per_release(notion)
         return None if nats is None else nats / self.records_per_release
 

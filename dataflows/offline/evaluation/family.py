@@ -10,6 +10,7 @@ from typing import ClassVar, Generic, Self, TypeVar
 from fugu.dataflows.base.batches import DeadLetters
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.offline.evaluation.candidates import Candidate, Grid
+from fugu.dataflows.offline.evaluation.ranking import in_words, ranked
 from fugu.dataflows.offline.evaluation.report import Appendix, Beside, Report, Row, Utility
 from fugu.dataflows.offline.evaluation.run import Advance, secret_of
 from fugu.dataflows.offline.evaluation.sample import Sample, refused_lines
@@ -97,6 +98,10 @@ class Family(ABC, Generic[R, U]):
         """Return the family's own fields for a machine."""
         return {}
 
+    def constant_guess(self) -> float | None:
+        """Return what a constant in place of every release errs, where that is measured."""
+        return None
+
     def appendix(self, report: Report[U]) -> Sequence[Appendix]:
         """Return tables of the family's own."""
         return ()
@@ -127,7 +132,10 @@ class Family(ABC, Generic[R, U]):
             ]
         draw = partial(self.draw, report)
         extra, appendix = self.extra(report), self.appendix(report)
-        return replace(report, notes=notes, extra=extra, appendix=appendix, draw=draw)
+        notion = report.notions[0] if report.notions else None
+        ranking = [*in_words(report, ranked(report, notion), self.constant_guess())]
+        report = replace(report, notes=notes, ranking=ranking)
+        return replace(report, extra=extra, appendix=appendix, draw=draw)
 
 
 def require_memory(file: PipelineFile, candidate: Candidate, sample: Sample) -> None:

@@ -24,6 +24,7 @@ _FIGURES: dict[Notion, str] = {
     "ldp": "nats per record, without any model (ldp)",
     "sip": "nats per record, relative to the model (sip)",
     "delay-law": "epsilon, in nats",
+    "w-event-ldp": "nats per record of a window, without any model",
 }
 
 Panel = Callable[[Axes], None]

@@ -70,6 +70,17 @@ class Utility(ABC):
         """Return what to draw over epsilon, by the panel's title."""
         return {}
 
+    def ranked_by(self) -> tuple[str, Estimate] | None:
+        """Return the error that rows are ranked by, with its unit; the first that is drawn."""
+        for title, points in self.panels().items():
+            if "" in points:
+                return title, points[""]
+        return None
+
+    def why(self) -> str:
+        """Say what the error comes from, in a few words, where one figure tells it."""
+        return ""
+
     def notes(self) -> Sequence[str]:
         """Say what to know of this candidate alone."""
         return ()
@@ -131,6 +142,8 @@ class Report(Generic[U]):
     extra: Mapping[str, object] | None = None
     appendix: Sequence[Appendix] = ()
     draw: Callable[[Path], None] = lambda path: None
+    ranking: Sequence[str] = ()
+    """Rows by their error, among those whose proved privacy is equal, in words."""
 
     @property
     def own(self) -> Row[U]:
@@ -150,6 +163,7 @@ class Report(Generic[U]):
             "runs": self.runs,
             "seed": self.seed,
             "candidates": [row.document() for row in self.rows],
+            "ranking": list(self.ranking),
             "notes": list(self.notes),
             **(self.extra or {}),
         }

@@ -22,7 +22,7 @@ _SAYS_NOTHING = {
     "window": NOTHING,
 }
 """Columns, and rows of such columns, are left out where every cell is this."""
-_HEADINGS = {"delay-law": "law"}
+_HEADINGS = {"delay-law": "law", "w-event-ldp": "per window record"}
 """Short headings of figures with long names."""
 
 
@@ -43,6 +43,9 @@ def print_report(console: Console, report: Report[Any]) -> None:
     for more in report.appendix:
         console.print(f"\n[bold]{more.title}[/bold]")
         console.print(more.table)
+    console.print()
+    for line in report.ranking:
+        console.print(line, markup=False)
     console.print()
     for note in report.notes:
         console.print(f"- {note}")

@@ -5,8 +5,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import orjson
+import polars
 import pyarrow as pa
 import pytest
 
@@ -114,6 +116,39 @@ def test_streams_without_a_key_cannot_be_followed_and_bars_say_so(tmp_path: Path
         fugu.read(records, promise=promise).shares()
 
 
+def test_a_user_who_moved_to_another_partition_is_read_in_the_order_of_time(
+    tmp_path: Path,
+) -> None:
+    records, promise = sanitized(example_of("crr", tmp_path), walks(4, 30, 6, seed=1, stay=0.8))
+    expected = fugu.read(records, promise=promise).shares().table
+    later = BEGIN + 3 * MINUTE
+    moved = [
+        replace(one, partition=0 if one.timestamp >= later and one.key == b"user-3" else 1)
+        for one in records
+    ]
+    moved.sort(key=lambda one: (one.partition, one.offset))
+    found = fugu.read(moved, promise=promise).shares()
+    for name in ("estimate", "low", "high"):
+        assert found.table[name].to_pylist() == pytest.approx(expected[name].to_pylist())
+    assert "left out" not in str(found)
+
+
+def test_a_user_whose_order_nobody_knows_is_left_out_and_the_note_says_so(tmp_path: Path) -> None:
+    records, promise = sanitized(example_of("crr", tmp_path), walks(4, 30, 6, seed=1, stay=0.8))
+    driven = [
+        replace(one, partition=1) if one.key == b"user-3" and one.offset // 30 == 1 else one
+        for one in records
+    ]
+    driven.sort(key=lambda one: (one.partition, one.offset))
+    shares = fugu.read(driven, promise=promise).shares()
+    assert "1 users are left out" in str(shares)
+    assert set(shares.table["users"].to_pylist()) == {29}
+    counted, law = sanitized(example_of("grr", tmp_path), walks(4, 30, 4, seed=1))
+    apart = [replace(one, partition=number % 2) for number, one in enumerate(counted)]
+    apart.sort(key=lambda one: (one.partition, one.offset))
+    assert "left out" not in str(fugu.read(apart, promise=law).shares()), "order is no matter"
+
+
 def test_the_trap_of_a_wrong_model_raises_the_alarm(tmp_path: Path) -> None:
     """Uniform truth under a model that stays: posteriors and differences agree, and are wrong."""
     records, promise = sanitized(example_of("crr", tmp_path), walks(4, 200, 20, seed=1))
@@ -140,6 +175,60 @@ def test_figures_have_bars_that_age_and_no_shares(tmp_path: Path) -> None:
     assert len(totals) in (2 * 14, 2 * 15)
     with pytest.raises(CannotBeEstimated, match="series"):
         topic.shares()
+
+
+def test_smoothed_figures_are_nearer_to_the_truth_and_know_how_near(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    truth = np.cumsum(rng.integers(-3, 4, (2, 80)), axis=1) + 500
+    records, promise = sanitized_figures(example_of("uniform", tmp_path), truth)
+    series = fugu.read(records, promise=promise).series()
+    plain, smooth = series.table, series.smoothed().table
+    true = truth.ravel()
+    errors = [np.abs(table["estimate"].to_numpy() - true).mean() for table in (plain, smooth)]
+    assert errors[1] < 0.8 * errors[0]
+    held = (smooth["low"].to_numpy() <= true) & (true <= smooth["high"].to_numpy())
+    assert held.mean() > 0.85
+    assert smooth["standard_error"].to_numpy().max() < plain["standard_error"].to_numpy().min()
+
+
+def test_figures_that_are_filtered_are_not_smoothed_again(tmp_path: Path) -> None:
+    truth = np.full((2, 30), 500)
+    records, promise = sanitized_figures(example_of("fast", tmp_path), truth)
+    with pytest.raises(CannotBeEstimated, match="filtered already"):
+        fugu.read(records, promise=promise).series().smoothed()
+
+
+def test_displaced_values_are_moved_back_by_their_mean_delay(tmp_path: Path) -> None:
+    """A ramp, on which a value that is late is too small by exactly its delay."""
+    ramp = np.array([b"%d" % tick for tick in range(200)], dtype=object)
+    truth = np.tile(ramp, (30, 1))
+    records, promise = sanitized(example_of("threshold_perturbation", tmp_path), truth)
+    topic = fugu.read(records, promise=promise)
+    for average, most in ((1, 3.0), (10, 1.0)):
+        table = topic.shift_back(average)
+        inside = (table["tick"].to_numpy() > 20) & (table["tick"].to_numpy() < 180)
+        errors = table["value"].to_numpy()[inside] + 1.0 - table["tick"].to_numpy()[inside]
+        assert abs(errors.mean()) < 0.5, "the mean delay is a whole number of ticks here"
+        assert np.abs(errors).mean() < most
+    with pytest.raises(CannotBeEstimated, match="hides when a value came"):
+        topic.series()
+
+
+def test_what_is_not_displaced_is_not_moved_back(tmp_path: Path) -> None:
+    records, promise = sanitized(example_of("grr", tmp_path), walks(4, 5, 2, seed=1))
+    with pytest.raises(CannotBeEstimated, match="does not displace values in time"):
+        fugu.read(records, promise=promise).shift_back()
+
+
+def test_tables_are_taken_by_whatever_library_a_person_uses(tmp_path: Path) -> None:
+    records, promise = sanitized(example_of("grr", tmp_path), walks(4, 30, 3, seed=1))
+    shares = fugu.read(records, promise=promise).shares()
+    estimates = shares.table["estimate"].to_pylist()
+    assert shares.to_pandas()["estimate"].tolist() == estimates
+    assert shares.to_polars()["estimate"].to_list() == estimates
+    assert polars.DataFrame(shares)["estimate"].to_list() == estimates
+    found = duckdb.connect().execute("SELECT estimate FROM shares").fetchall()
+    assert found == [(one,) for one in estimates]
 
 
 def test_it_needs_neither_bytewax_nor_a_kafka_client() -> None:

@@ -12,8 +12,9 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.kinds import KINDS
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id, read_guarantee
 from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
-from fugu.dataflows.publishing import promise
-from fugu.dataflows.publishing.promise import Promise, PromisedFile, promise_of, promise_schema
+from fugu.dataflows.publishing import promised_files
+from fugu.dataflows.publishing.promise import Promise, promise_of, promise_schema
+from fugu.dataflows.publishing.promised_files import PromisedFile
 from tests.dataflows.kinds.example_files import example_of
 from tests.dataflows.kinds.test_aggregate_section import PIPELINE
 
@@ -84,7 +85,7 @@ def test_another_law_than_that_of_the_releases_is_refused(tmp_path: Path) -> Non
 def test_a_file_that_is_too_large_is_asked_of_the_reader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(promise, "LARGEST_FILE", 10)
+    monkeypatch.setattr(promised_files, "LARGEST_FILE", 10)
     file = example_of("crr", tmp_path)
     written = promise_of(file, configure(file).mechanism)
     with pytest.raises(ConfigurationError, match="too large"):
@@ -154,7 +155,7 @@ def test_what_others_packed_is_not_unpacked_without_a_limit(
     content: bytes, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = promised("crr", tmp_path)
-    monkeypatch.setattr(promise, "LARGEST_CONTENT", 1_000)
+    monkeypatch.setattr(promised_files, "LARGEST_CONTENT", 1_000)
     packed = PromisedFile(bytes=1, content=b64encode(content).decode())
     other = written.model_copy(update={"files": dict.fromkeys(written.files, packed)})
     with pytest.raises(ConfigurationError, match=problem):

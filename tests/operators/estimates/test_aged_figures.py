@@ -5,22 +5,9 @@ import pytest
 
 from fugu.operators.estimates.aged_figures import (
     aged_errors,
-    drift_per_tick,
     error_of_sum,
     laplace_quantile,
 )
-
-
-def test_the_drift_of_a_walk_is_found_beneath_its_noise() -> None:
-    rng = np.random.default_rng(1)
-    truth = np.cumsum(rng.normal(0.0, 2.0, 4_000))
-    ticks = np.arange(0, 4_000, 3)
-    errors = np.where(np.arange(len(ticks)) % 5 == 0, 20.0, 3.0)
-    values = truth[ticks] + rng.normal(size=len(ticks)) * errors
-    assert drift_per_tick(values, errors, ticks) == pytest.approx(4.0, rel=0.2)
-    still = rng.normal(size=500) * 3.0
-    assert drift_per_tick(still, np.full(500, 3.0), np.arange(500)) < 0.5
-    assert drift_per_tick(still[:1], np.ones(1), np.zeros(1, dtype=np.int64)) == 0.0
 
 
 def test_errors_widen_with_age() -> None:

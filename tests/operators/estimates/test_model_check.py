@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from fugu.operators.estimates.difference_reader import DifferenceReader
 from fugu.operators.estimates.model_check import ModelCheck, SurpriseSums
-from fugu.operators.estimates.share_estimators import DifferenceReader
 from fugu.operators.estimates.stream_reports import told_by_streams
 from fugu.operators.mechanism import Inputs, Integers, Kind, Releases
 from fugu.operators.randomness import DrawScope, record_positions

@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 
 from fugu.operators.budget import Budgeted, WhenExhausted
-from fugu.operators.estimates.share_estimators import (
-    CountReader,
-    DifferenceReader,
-    PosteriorReader,
-    ShareReader,
-    share_reader,
-)
+from fugu.operators.estimates.difference_reader import DifferenceReader
+from fugu.operators.estimates.share_estimators import CountReader, PosteriorReader, share_reader
+from fugu.operators.estimates.share_reader import ShareReader
 from fugu.operators.mechanism import Array, Inputs, Kind, Mechanism, Releases, State
 from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse

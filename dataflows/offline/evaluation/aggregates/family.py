@@ -73,6 +73,9 @@ class AggregateFamily(Family[Figures, AggregateUtility]):
             "left_out": self.grid.left_out,
         }
 
+    def constant_guess(self) -> float:
+        return self.truth.constant_guess().absolute.value
+
     def guess_document(self) -> dict[str, object]:
         """Say for a machine what a guess errs."""
         return {"uses_true_data": True, **document_of(self.truth.constant_guess().figures())}

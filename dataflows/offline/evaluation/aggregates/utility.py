@@ -149,6 +149,13 @@ class AggregateUtility(Utility):
     by_tick: Floats
     """Mean absolute errors, tick by tick."""
 
+    def ranked_by(self) -> tuple[str, Estimate]:
+        what = "the mean absolute error of a figure at a tick, repeated or not, in its own unit"
+        return what, self.errors.absolute
+
+    def why(self) -> str:
+        return f"publishes at {self.publications.value / self.ticks:.0%} of ticks"
+
     @classmethod
     def of(cls, truth: Truth, runs: Sequence[Figures], window: int | None) -> "AggregateUtility":
         """Measure all runs of one candidate."""

@@ -96,17 +96,18 @@ class RecordFamily(Family[Run, Utility]):
         stated = {
             some.notion for row in report.rows for some in row.candidate.unbudgeted.guarantees()
         }
-        return ("ldp", "sip") if "sip" in stated else ("ldp",)
+        if "sip" in stated:
+            return ("ldp", "sip")
+        return ("w-event-ldp",) if "w-event-ldp" in stated else ("ldp",)
 
     def notes(self, report: Report[Utility]) -> Iterator[str]:
         pipeline = self.file.pipeline
         sip = "sip" in report.notions
         candidates = [row.candidate for row in report.rows]
-        yield (
-            "ldp: nats per record that releases may leak, without any model"
-            f"{'; sip: relative to the declared model' if sip else ''}. Compare rows with equal "
-            "nats in the column that you rely on, not rows with the same eps."
-        )
+        if "w-event-ldp" in report.notions:
+            yield from _of_windows(candidates[0])
+        else:
+            yield from _of_records(sip)
         if any(row.configured for row in report.rows):
             yield CONFIGURED
         if not all(candidate.sound for candidate in candidates):
@@ -129,6 +130,23 @@ class RecordFamily(Family[Run, Utility]):
         yield from _of_candidates(report)
         yield from _OF_NUMBERS if numbers else _OF_SYMBOLS
         yield from _of_budget(pipeline, report)
+
+
+def _of_records(sip: bool) -> Iterator[str]:
+    relative = "; sip: relative to the declared model" if sip else ""
+    yield (
+        f"ldp: nats per record that releases may leak, without any model{relative}. Compare rows "
+        "with equal nats in the column that you rely on, not rows with the same eps."
+    )
+
+
+def _of_windows(own: Candidate) -> Iterator[str]:
+    [promise] = (one for one in own.unbudgeted.guarantees() if one.notion == "w-event-ldp")
+    yield (
+        f"eps and per window record: the epsilon of a window, divided by its {promise.window} "
+        f"records. What is proved is about all {promise.window} of any in a row together, so one "
+        "of them alone may have all of it. Rows with the same eps promise the same."
+    )
 
 
 def _require_ticks(sample: Sample) -> None:

@@ -47,6 +47,11 @@ class NumberUtility(Utility):
         predicted = _number(self.predicted)
         yield Figure("predicted_mean_error", self.predicted, _MEAN, "predicted", predicted)
 
+    def ranked_by(self) -> tuple[str, Estimate]:
+        return "the root mean square error of one release, in the unit of the field", (
+            self.root_mean_square
+        )
+
     def panels(self) -> Mapping[str, Points]:
         predicted = nan if self.predicted is None else self.predicted
         return {

@@ -155,6 +155,12 @@ class SymbolUtility(Utility):
             for panel, estimate in measured.items()
         }
 
+    def ranked_by(self) -> tuple[str, Estimate] | None:
+        if self.debiased is None:
+            return super().ranked_by()
+        off = self.debiased.total_variation.scaled(100.0)
+        return "how far debiased shares are off, in percentage points", off
+
     def notes(self) -> Sequence[str]:
         return () if self.learning is None else [self.learning.note()]
 

@@ -1,0 +1,82 @@
+"""Rank what was compared by its error, among rows whose proved privacy is equal."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import hypot, isnan
+from typing import Any
+
+from fugu.dataflows.offline.evaluation.estimates import Estimate
+from fugu.dataflows.offline.evaluation.report import Report, Row
+from fugu.operators.mechanism import Notion
+
+_SIGNIFICANT = 2.0
+"""Standard errors by which two rows differ more than draws do."""
+_ALIKE = 1e-9
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Hold a row with its place, and its error as a multiple of the smallest."""
+
+    row: Row[Any]
+    error: Estimate
+    times_best: float
+    tied: bool
+    """Whether the draws do not tell it from the best one."""
+
+
+def ranked(report: Report[Any], notion: Notion | None) -> list[Ranked]:
+    """Return sound rows that prove as much as the pipeline's own, smallest error first."""
+    own = report.own
+    rows = [row for row in report.rows if row.candidate.sound and _alike(row, own, notion)]
+    found = [(row, measured[1]) for row in rows if (measured := row.utility.ranked_by())]
+    found = [(row, error) for row, error in found if not isnan(error.value)]
+    found.sort(key=lambda one: one[1].value)
+    if not found:
+        return []
+    best = found[0][1]
+    return [Ranked(row, error, _times(error, best), _tied(error, best)) for row, error in found]
+
+
+def in_words(report: Report[Any], found: list[Ranked], guess: float | None) -> Iterator[str]:
+    """Say the order and why, and warn where a constant would be nearer to the truth."""
+    if not found:
+        return
+    what, _ = report.own.utility.ranked_by() or ("", None)
+    yield f"Ranked by {what}, among rows that prove as much as the pipeline's own:"
+    for place, one in enumerate(found, 1):
+        candidate = one.row.candidate
+        name = f"{candidate.name} at eps {candidate.epsilon:g}{' *' * one.row.configured}"
+        parts = [one.error.rounded(), one.row.utility.why()]
+        if place > 1:
+            parts.append(f"{one.times_best:.2f} times the first")
+            parts.append("which draws do not tell apart: use more --runs" * one.tied)
+        yield f"  {place}. {name}: {', '.join(part for part in parts if part)}"
+    if guess is not None and found[0].error.value > guess:
+        yield (
+            f"WARNING: a constant, the mean of all figures, errs by {guess:.4g}, less than any of "
+            "them. Nothing is learned of single figures at this privacy: take a larger "
+            "epsilon, longer ticks, fewer groups or a shorter window"
+        )
+
+
+def _alike(row: Row[Any], own: Row[Any], notion: Notion | None) -> bool:
+    first, second = row.candidate, own.candidate
+    if first.window != second.window:
+        return False
+    nats = [first.epsilon, second.epsilon]
+    if notion is not None:
+        proved = [first.per_record(notion), second.per_record(notion)]
+        if None in proved:
+            return proved == [None, None] and abs(nats[0] - nats[1]) < _ALIKE
+        nats = [float(one or 0.0) for one in proved]
+    return abs(nats[0] - nats[1]) < _ALIKE * max(1.0, *nats)
+
+
+def _times(error: Estimate, best: Estimate) -> float:
+    return error.value / best.value if best.value > 0.0 else 1.0
+
+
+def _tied(error: Estimate, best: Estimate) -> bool:
+    spread = hypot(error.standard_error, best.standard_error)
+    return bool(error.value - best.value < _SIGNIFICANT * spread)

@@ -1,0 +1,42 @@
+"""What noisy figures say of a walk beneath them, against walks of known drift."""
+
+import numpy as np
+import pytest
+
+from fugu.operators.estimates.random_walks import RandomWalk
+
+
+def test_the_drift_of_a_walk_is_found_beneath_its_noise() -> None:
+    rng = np.random.default_rng(1)
+    truth = np.cumsum(rng.normal(0.0, 2.0, 4_000))
+    ticks = np.arange(0, 4_000, 3)
+    errors = np.where(np.arange(len(ticks)) % 5 == 0, 20.0, 3.0)
+    values = truth[ticks] + rng.normal(size=len(ticks)) * errors
+    assert RandomWalk.through(values, errors, ticks).drift == pytest.approx(4.0, rel=0.2)
+    still = rng.normal(size=500) * 3.0
+    assert RandomWalk.through(still, np.full(500, 3.0), np.arange(500)).drift < 0.05
+    assert RandomWalk.through(still[:1], np.ones(1), np.zeros(1, dtype=np.int64)).drift == 0.0
+
+
+@pytest.mark.parametrize("drift", [0.0, 0.05, 1.0])
+def test_smoothed_levels_err_as_much_as_they_say(drift: float) -> None:
+    """Also where noise hides the walk, and the likeliest drift would be none."""
+    rng, noise, ticks = np.random.default_rng(2), 2.0, 40
+    off, said = [], []
+    for _ in range(40):
+        truth = np.cumsum(rng.normal(0.0, np.sqrt(drift), ticks))
+        values = truth + rng.normal(0.0, noise, ticks)
+        walk = RandomWalk.through(values, np.full(ticks, noise), np.arange(ticks))
+        levels, errors = walk.smoothed(ticks)
+        off.append(levels - truth)
+        said.append(errors)
+    shares = np.abs(off) <= 1.96 * np.array(said)
+    assert 0.9 <= shares.mean() <= 1.0
+    assert np.std(off) < 0.9 * noise
+
+
+def test_a_tick_between_two_measurements_knows_less() -> None:
+    values, ticks = np.array([0.0, 9.0, 2.0, 8.0]), np.array([0, 4, 8, 12])
+    _, errors = RandomWalk.through(values, np.ones(4), ticks).smoothed(13)
+    assert errors[2] > errors[0]
+    assert errors[2] > errors[4]
