@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from fugu.dataflows.base.errors import ConfigurationError, KafkaUnavailable
+from fugu.dataflows.base.field_paths import steps_of
 from fugu.dataflows.commands.arguments import pipeline_option
 from fugu.dataflows.commands.output import progress
 from fugu.dataflows.commands.published import published_symbols
@@ -108,6 +109,7 @@ def learn(
         field = value or (pipeline.pipeline.source.field if pipeline else None)
         if field is None:
             raise ConfigurationError("which field holds the symbol? Give --value, or --pipeline")
+        _require_fields({"--key": key, "--value": field})
         if bool(files) == (topic is not None):
             raise ConfigurationError("give files of JSON lines, or --topic; one of the two")
         if topic is None:
@@ -175,6 +177,14 @@ def _from_releases(
     counts = Counts.of(streams, symbols, response.symbols)
     pairs = counts.pairs()
     return learned_from_responses(counts.first, pairs, response.epsilon, alpha), operator.alphabet
+
+
+def _require_fields(named: dict[str, str]) -> None:
+    for option, name in named.items():
+        try:
+            steps_of(name)
+        except ValueError as error:
+            raise ConfigurationError(f"{option}: {name} {error}") from None
 
 
 def _require_some(history: History) -> None:

@@ -6,6 +6,7 @@ from typing import Self
 import orjson
 from pydantic import Field, model_validator
 
+from fugu.dataflows.base.field_paths import AS_READ
 from fugu.dataflows.base.logs import LogFormat
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.connection import LONGEST_TRANSACTION, Kafka
@@ -135,13 +136,13 @@ def reading_digest(pipeline: Pipeline) -> str:
     where records are read again, a release that differs is recognised.
     """
     read = pipeline.operator.model_dump(
-        mode="json", by_alias=True, include=set(pipeline.operator.reads)
+        mode="json", by_alias=True, include=set(pipeline.operator.reads), context=AS_READ
     )
     ticks = read.get("ticks")
     if isinstance(ticks, dict):
         ticks.pop("max_jump", None)
         ticks.pop("stream_time", None)
     included = {"value", "timestamp", "partitioner", "dedupe"}
-    source = pipeline.source.model_dump(include=included, warnings=False)
+    source = pipeline.source.model_dump(include=included, context=AS_READ, warnings=False)
     content = orjson.dumps([source, read], option=orjson.OPT_SORT_KEYS)
     return blake2b(content, digest_size=16).hexdigest()

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from fugu.dataflows.base.field_paths import FieldName
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.partitioner import Partitioner
 from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
@@ -13,7 +14,7 @@ from fugu.dataflows.pipeline.sections import SecretSource, TopicName
 class TimestampField(Section):
     """Read event time from a field of the record."""
 
-    field: str
+    field: FieldName
     """The field that holds the time."""
     format: Literal["epoch-ms", "epoch-s"]
     """Say how the time is written: milliseconds or seconds since 1970."""
@@ -22,7 +23,7 @@ class TimestampField(Section):
 class Dedupe(Section):
     """Recognise records sent twice by an event id, among the last `remember` of their stream."""
 
-    field: str
+    field: FieldName
     """The field that holds the event id."""
     remember: int = Field(default=16, ge=1, le=1_000)
     """Say how many ids each stream remembers."""
@@ -82,7 +83,11 @@ class Source(Section):
         default=None, json_schema_extra=_or_a_topic
     )
     """The topic of changes of policies."""
-    value: str | Annotated[list[str], Field(min_length=1)]
+    value: Annotated[
+        Annotated[FieldName, Tag("a name")]
+        | Annotated[list[FieldName], Field(min_length=1), Tag("a list")],
+        Discriminator(lambda value: "a list" if isinstance(value, list) else "a name"),
+    ]
     """The field that is released, or a list of fields."""
     partitioner: Partitioner | Literal["auto"] = "auto"
     """Say how producers choose the partition of a key; `auto` finds it out."""

@@ -19,6 +19,7 @@ from numpy.typing import DTypeLike
 
 from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Reason, RefusedRecords
 from fugu.dataflows.base.columns import OptionalByteColumn
+from fugu.dataflows.base.field_paths import flattened, is_plain
 from fugu.dataflows.records.deduplication import event_digest
 from fugu.dataflows.records.exact_numbers import rounded
 from fugu.dataflows.records.json_fields import FieldTimestamp, Record, Refused, required
@@ -49,6 +50,11 @@ class Values(Protocol):
     @property
     def field(self) -> str:
         """Return the field, or the first one."""
+        ...
+
+    @property
+    def fields(self) -> Sequence[str]:
+        """Return all fields."""
         ...
 
     @property
@@ -170,6 +176,8 @@ class Codec:
             records = list(map(orjson.loads, contents))
             if set(map(type, records)) != {dict}:
                 return False
+            if self._paths:
+                records = [flattened(record, self._paths) for record in records]
             values = self.domain.read_column(records)
             times = [] if self.timestamp is None else self.timestamp.read_column(records)
             events = [] if self.event is None else [_event(r, self.event) for r in records]
@@ -211,7 +219,7 @@ class Codec:
         key, content = batch.keys[index], batch.values[index]
         if not key or len(key) > LARGEST_KEY_BYTES:
             return
-        time = arrivals[index] if self.timestamp is None else _time(content, self.timestamp)
+        time = arrivals[index] if self.timestamp is None else self._time(content, self.timestamp)
         if time is not None:
             read.timed.offsets.append(batch.offsets[index])
             read.timed.timestamps.append(time)
@@ -233,19 +241,43 @@ class Codec:
             raise self._refusal(content) from None
         if type(record) is not dict:
             raise Refused(Reason.WRONG_TYPE)
+        record = self._shaped(record)
         if self.exact and rounded(content, record, self.exact):
             raise Refused(Reason.OUTSIDE_DOMAIN, self.exact[0])
         return record
 
     def _refusal(self, content: bytes) -> Refused:
         """Tell a number that JSON cannot hold from text that is no JSON at all."""
-        record = _any_json(content)
+        found = _any_json(content)
+        record = self._shaped(found) if isinstance(found, dict) else {}
         fields = [self.domain.field] + ([self.timestamp.field] if self.timestamp else [])
         for name in fields:
-            number = record.get(name) if isinstance(record, dict) else None
+            number = record.get(name)
             if isinstance(number, float) and not isfinite(number):
                 return Refused(Reason.NOT_FINITE, name)
         return Refused(Reason.NOT_JSON)
+
+    @cached_property
+    def _paths(self) -> tuple[str, ...]:
+        """Return the names of all fields that are read; none where all of them are plain."""
+        names = [*self.domain.fields, *self.exact]
+        names += [] if self.timestamp is None else [self.timestamp.field]
+        names += [] if self.event is None else [self.event]
+        return () if all(map(is_plain, names)) else tuple(dict.fromkeys(names))
+
+    def _shaped(self, record: Record) -> Record:
+        return flattened(record, self._paths) if self._paths else record
+
+    def _time(self, content: bytes | None, timestamp: FieldTimestamp) -> int | None:
+        """Return the time of a record, whatever else it holds."""
+        try:
+            record = orjson.loads(content or b"")
+        except orjson.JSONDecodeError:
+            record = _any_json(content or b"")
+        try:
+            return timestamp.read(self._shaped(record)) if isinstance(record, dict) else None
+        except Refused:
+            return None
 
 
 def _arrivals(timestamps: Sequence[int]) -> Sequence[int]:
@@ -253,18 +285,6 @@ def _arrivals(timestamps: Sequence[int]) -> Sequence[int]:
     if min(timestamps, default=0) >= 0:
         return timestamps
     return [max(one, 0) for one in timestamps]
-
-
-def _time(content: bytes | None, timestamp: FieldTimestamp) -> int | None:
-    """Return the time of a record, whatever else it holds."""
-    try:
-        record = orjson.loads(content or b"")
-    except orjson.JSONDecodeError:
-        record = _any_json(content or b"")
-    try:
-        return timestamp.read(record) if isinstance(record, dict) else None
-    except Refused:
-        return None
 
 
 def _any_json(content: bytes) -> object:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from math import isfinite
 
+from fugu.dataflows.base.field_paths import flattened
 from fugu.dataflows.records.json_fields import Record
 
 _AS_WRITTEN = {str, int, bool, type(None)}
@@ -32,7 +33,7 @@ class _Rounded:
 def rounded(content: bytes, record: Record, fields: Sequence[str]) -> bool:
     """Return whether any of these fields holds such a number, or is nested too deeply to tell.
 
-    `record` is what orjson read of the JSON object.
+    `record` is what orjson read of the JSON object, flattened where a name is a path.
     """
     if _AS_WRITTEN.issuperset([type(record.get(name)) for name in fields]):
         return False
@@ -40,7 +41,7 @@ def rounded(content: bytes, record: Record, fields: Sequence[str]) -> bool:
         return False
     try:
         exact = json.loads(content, parse_int=_integer, parse_float=_double)
-        return any(_holds_rounded(exact.get(name)) for name in fields)
+        return any(map(_holds_rounded, flattened(exact, fields).values()))
     except RecursionError:
         return True
 

@@ -70,7 +70,7 @@ class Scanner:
     def _names(self) -> FieldNames:
         asked = [] if self.timestamp is None else [self.timestamp.field]
         asked += [] if self.event is None else [self.event]
-        return FieldNames([*self.values.fields, *asked, *self.exact])
+        return FieldNames.of([*self.values.fields, *asked, *self.exact])
 
 
 def scanner_of(

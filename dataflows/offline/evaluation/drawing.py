@@ -14,6 +14,7 @@ from heapq import heappush, heappushpop
 import orjson
 
 from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.base.field_paths import flattened, placed
 from fugu.dataflows.kafka.client import Client, Topic
 
 Line = tuple[int, int, int, bytes, bytes]
@@ -94,6 +95,6 @@ def written(
         except (orjson.JSONDecodeError, UnicodeDecodeError):
             continue
         if isinstance(record, dict):
-            kept = {one: record[one] for one in fields if one in record}
+            kept = placed(flattened(record, fields))
             when = {} if time_field is None else {time_field: time}
             yield orjson.dumps({key_field: name, **when, **kept}, option=orjson.OPT_APPEND_NEWLINE)
