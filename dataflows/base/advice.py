@@ -48,5 +48,6 @@ ADVICE: Mapping[Reason, str] = {
         "fewer of them"
     ),
     Reason.NO_COLLECTION: "keys belong to no collection of the policy document",
+    Reason.ROW_DELETED: "rows were deleted at the source, which leaves nothing to release",
     Reason.BAD_POLICY: "changes of policies are wrong; the log says why",
 }

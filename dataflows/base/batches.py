@@ -41,6 +41,7 @@ class Reason(StrEnum):
     TOO_MANY_POINTS = "too_many_points"
     NO_COLLECTION = "no_collection"
     BAD_POLICY = "bad_policy"
+    ROW_DELETED = "row_deleted"
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,9 @@ def sample(
         raise KafkaUnavailable(f"topic {source.topic} (source.topic) does not exist")
     drawn = DrawnUsers(users, records, seed)
     draw(client, topic, drawn)
-    lines = list(written(drawn.in_order(), fields, key_field, time_field))
+    if source.envelope is not None:
+        fields += source.envelope.marks
+    lines = list(written(drawn.in_order(), fields, key_field, time_field, source.envelope))
     descriptor = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.writelines(lines)

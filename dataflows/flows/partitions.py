@@ -42,6 +42,11 @@ class PartitionsPlan(Plan, Generic[Made]):
 
     reads_source: ClassVar[bool] = True
 
+    @property
+    def reads_headers(self) -> bool:
+        """Return whether records are read with their headers."""
+        return self.codec.reads_headers
+
     def build(self) -> Shard:
         """Return the dataflow, whose reading is compiled before the first record waits for it."""
         self.codec.warm_up()

@@ -89,10 +89,13 @@ class Plan(ABC):
     """The step that keeps rows, if there is one."""
     reads_source: ClassVar[bool] = False
     """Say whether its source is that of the pipeline."""
-    reads_headers: ClassVar[bool] = False
-    """Say whether headers of its source are looked at."""
     shares_sink: ClassVar[bool] = False
     """Say whether every partition finds its own records among those of others."""
+
+    @property
+    def reads_headers(self) -> bool:
+        """Return whether headers of its source are looked at."""
+        return False
 
     @abstractmethod
     def items(self, batches: Stream[Batch]) -> KeyedStream[Any]:

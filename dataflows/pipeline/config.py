@@ -105,6 +105,8 @@ class Pipeline(Section):
             )
         if not isinstance(source.value, str) and not operator.several_fields:
             raise ValueError(f"source.value: {operator.kind} reads one field; name it")
+        for problem in source.problems_of(operator.fields_read([])):
+            raise ValueError(f"operator: {problem}")
         time = source.timestamp.field if isinstance(source.timestamp, TimestampField) else None
         operator.check_fields(source.fields, time, None if dedupe is None else dedupe.field)
         if dedupe is not None and operator.no_dedupe and operator.in_ticks() is not None:
@@ -143,6 +145,7 @@ def reading_digest(pipeline: Pipeline) -> str:
         ticks.pop("max_jump", None)
         ticks.pop("stream_time", None)
     included = {"value", "timestamp", "partitioner", "dedupe"}
+    included |= {key for key in ("format", "coerce") if key in pipeline.source.non_defaults}
     source = pipeline.source.model_dump(include=included, context=AS_READ, warnings=False)
     content = orjson.dumps([source, read], option=orjson.OPT_SORT_KEYS)
     return blake2b(content, digest_size=16).hexdigest()

@@ -12,7 +12,8 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.source_section import TimestampField
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.deduplication import Deduplication
-from fugu.dataflows.records.json_fields import FieldTimestamp
+from fugu.dataflows.records.json_fields import FieldTimestamp, TextTimestamp
+from fugu.dataflows.records.numerals import fields_of_numbers
 from fugu.dataflows.records.payloads import Payloads
 from fugu.dataflows.state.row_table import estimated_megabytes
 from fugu.operators.budget import Budgeted
@@ -45,12 +46,30 @@ def configure(file: PipelineFile) -> Configured:
         raise ConfigurationError(f"operator or budget: {error}") from None
     timestamp, ticks = None, operator.in_ticks()
     if isinstance(source.timestamp, TimestampField):
-        timestamp = FieldTimestamp(source.timestamp.field, _MILLISECONDS[source.timestamp.format])
+        timestamp = _timestamp(source.timestamp)
     max_ahead = None if ticks is None else ticks.time.most_ahead
     event = None if source.dedupe is None else source.dedupe.field
     exact = tuple(values.fields) if isinstance(values, Payloads) else ()
-    codec = Codec(values, source.max_value_bytes, timestamp, event, exact, max_ahead)
+    numbers = () if source.coerce is None else fields_of_numbers(values)
+    if source.coerce is not None and timestamp is not None:
+        numbers += () if isinstance(timestamp, TextTimestamp) else (timestamp.field,)
+    codec = Codec(
+        values,
+        source.max_value_bytes,
+        timestamp,
+        event,
+        exact,
+        max_ahead,
+        source.envelope,
+        numbers,
+    )
     return Configured(mechanism, codec)
+
+
+def _timestamp(section: TimestampField) -> FieldTimestamp:
+    if section.format == "rfc3339":
+        return TextTimestamp(section.field)
+    return FieldTimestamp(section.field, _MILLISECONDS[section.format])
 
 
 def remarks_of(file: PipelineFile, mechanism: Mechanism) -> list[str]:

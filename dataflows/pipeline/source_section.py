@@ -1,5 +1,6 @@
 """Declare the section of a pipeline file that says what is read."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
@@ -9,6 +10,8 @@ from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.partitioner import Partitioner
 from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.sections import SecretSource, TopicName
+from fugu.dataflows.records.envelopes import ENVELOPES, Envelope, problems_of
+from fugu.dataflows.records.time_units import Format
 
 
 class TimestampField(Section):
@@ -16,8 +19,8 @@ class TimestampField(Section):
 
     field: FieldName
     """The field that holds the time."""
-    format: Literal["epoch-ms", "epoch-s"]
-    """Say how the time is written: milliseconds or seconds since 1970."""
+    format: Format
+    """Say how the time is written: milliseconds or seconds since 1970, or as text."""
 
 
 class Dedupe(Section):
@@ -89,6 +92,10 @@ class Source(Section):
         Discriminator(lambda value: "a list" if isinstance(value, list) else "a name"),
     ]
     """The field that is released, or a list of fields."""
+    format: Literal["json", "cloudevents", "debezium"] = "json"
+    """Say what records are: JSON, or JSON in an envelope."""
+    coerce: Literal["numbers"] | None = None
+    """Read numbers that are written as text, too, where a number is read: `numbers`."""
     partitioner: Partitioner | Literal["auto"] = "auto"
     """Say how producers choose the partition of a key; `auto` finds it out."""
     partitions: Literal["fixed", "follow"] = "fixed"
@@ -116,6 +123,32 @@ class Source(Section):
         | None
     ) = None
     """The most that all pipelines over the topic may come to together: nats, or a section."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for key, names in {
+            "value": self.fields,
+            "timestamp": [self.timestamp.field] if isinstance(self.timestamp, Section) else [],
+            "dedupe": [] if self.dedupe is None else [self.dedupe.field],
+        }.items():
+            for problem in self.problems_of(names):
+                raise ValueError(f"{key}: {problem}")
+        return self
+
+    def problems_of(self, names: Iterable[str]) -> list[str]:
+        """Return why records of this format hold no such fields."""
+        return [] if self.envelope is None else problems_of(self.envelope, names)
+
+    @property
+    def non_defaults(self) -> set[str]:
+        """Return the keys that say something else than what holds without them."""
+        fields = type(self).model_fields
+        return {name for name in fields if getattr(self, name) != fields[name].default}
+
+    @property
+    def envelope(self) -> Envelope | None:
+        """Return what opens records; None for plain JSON."""
+        return ENVELOPES.get(self.format)
 
     @property
     def declared_budget(self) -> DeclaredBudget | None:

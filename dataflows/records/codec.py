@@ -9,7 +9,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import repeat
 from math import isfinite
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
@@ -17,12 +16,20 @@ import numpy as np
 import orjson
 from numpy.typing import DTypeLike
 
-from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Reason, RefusedRecords
+from fugu.dataflows.base.batches import (
+    Batch,
+    DeadLetters,
+    Decoded,
+    Header,
+    Reason,
+    RefusedRecords,
+)
 from fugu.dataflows.base.columns import OptionalByteColumn
-from fugu.dataflows.base.field_paths import flattened, is_plain
 from fugu.dataflows.records.deduplication import event_digest
+from fugu.dataflows.records.envelopes import Debezium, Envelope
 from fugu.dataflows.records.exact_numbers import rounded
 from fugu.dataflows.records.json_fields import FieldTimestamp, Record, Refused, required
+from fugu.dataflows.records.record_shape import RecordShape
 from fugu.dataflows.records.released_as import ReleasedAs
 from fugu.dataflows.records.times_ahead import without_times_ahead
 from fugu.operators import compiled
@@ -97,7 +104,8 @@ class Codec:
     """Read the records of one pipeline: values, times and, where duplicates go, event ids.
 
     Fields in `exact` may hold no number that reading would round. A time may be `max_ahead`
-    milliseconds after that of its record in Kafka.
+    milliseconds after that of its record in Kafka. Records may be in an `envelope`. Fields in
+    `numbers` may hold a number as text.
     """
 
     domain: Values
@@ -106,6 +114,13 @@ class Codec:
     event: str | None = None
     exact: tuple[str, ...] = ()
     max_ahead: int | None = None
+    envelope: Envelope | None = None
+    numbers: tuple[str, ...] = ()
+
+    @property
+    def reads_headers(self) -> bool:
+        """Return whether records are read with their headers."""
+        return self.envelope is not None and self.envelope.reads_headers
 
     def decode(self, batch: Batch) -> Decoded:
         """Split a batch into accepted columns and dead letters."""
@@ -125,7 +140,7 @@ class Codec:
     @cached_property
     def scanner(self) -> "Scanner | None":
         """Return what reads most records of a column, where that can be compiled."""
-        if not compiled.available():
+        if self.envelope is not None or not compiled.available():
             return None
         from fugu.dataflows.records.scanner import scanner_of
 
@@ -174,16 +189,21 @@ class Codec:
             return False
         try:
             records = list(map(orjson.loads, contents))
-            if set(map(type, records)) != {dict}:
-                return False
-            if self._paths:
-                records = [flattened(record, self._paths) for record in records]
+            if self._shape.changes_nothing:
+                if set(map(type, records)) != {dict}:
+                    return False
+            else:
+                some = zip(records, batch.headers[first:end], strict=True)
+                records = [self._shape.shaped(record, headers) for record, headers in some]
             values = self.domain.read_column(records)
             times = [] if self.timestamp is None else self.timestamp.read_column(records)
             events = [] if self.event is None else [_event(r, self.event) for r in records]
         except (orjson.JSONDecodeError, Refused):
             return False
-        if self.exact and any(map(rounded, contents, records, repeat(self.exact))):
+        if self.exact and any(
+            self._rounded(*one)
+            for one in zip(contents, records, batch.headers[first:end], strict=True)
+        ):
             return False
         read.values += values
         read.times += times
@@ -201,7 +221,7 @@ class Codec:
                     raise Refused(Reason.NO_KEY)
                 if len(key) > LARGEST_KEY_BYTES:
                     raise Refused(Reason.TOO_LARGE)
-                record = self._parse(batch.values[index])
+                record = self._parse(batch.values[index], batch.headers[index])
                 value = self.domain.read(record)
                 times = [] if self.timestamp is None else [self.timestamp.read(record)]
                 events = [] if self.event is None else [_event(record, self.event)]
@@ -219,7 +239,9 @@ class Codec:
         key, content = batch.keys[index], batch.values[index]
         if not key or len(key) > LARGEST_KEY_BYTES:
             return
-        time = arrivals[index] if self.timestamp is None else self._time(content, self.timestamp)
+        time: int | None = arrivals[index]
+        if self.timestamp is not None:
+            time = self._time(content, batch.headers[index], self.timestamp)
         if time is not None:
             read.timed.offsets.append(batch.offsets[index])
             read.timed.timestamps.append(time)
@@ -230,26 +252,26 @@ class Codec:
         assert isinstance(self.domain, Domain)
         return self.domain.write(releases)
 
-    def _parse(self, content: bytes | None) -> Record:
+    def _parse(self, content: bytes | None, headers: Sequence[Header]) -> Record:
         if content is None:
-            raise Refused(Reason.TOMBSTONE)
+            raise Refused(self._of_nothing)
         if len(content) > self.max_value_bytes:
             raise Refused(Reason.TOO_LARGE)
         try:
             record = orjson.loads(content)
         except orjson.JSONDecodeError:
-            raise self._refusal(content) from None
-        if type(record) is not dict:
-            raise Refused(Reason.WRONG_TYPE)
-        record = self._shaped(record)
-        if self.exact and rounded(content, record, self.exact):
+            raise self._refusal(content, headers) from None
+        record = self._shape.shaped(record, headers)
+        if self.exact and self._rounded(content, record, headers):
             raise Refused(Reason.OUTSIDE_DOMAIN, self.exact[0])
         return record
 
-    def _refusal(self, content: bytes) -> Refused:
+    def _refusal(self, content: bytes, headers: Sequence[Header]) -> Refused:
         """Tell a number that JSON cannot hold from text that is no JSON at all."""
-        found = _any_json(content)
-        record = self._shaped(found) if isinstance(found, dict) else {}
+        try:
+            record = self._shape.shaped(_any_json(content), headers)
+        except Refused:
+            record = {}
         fields = [self.domain.field] + ([self.timestamp.field] if self.timestamp else [])
         for name in fields:
             number = record.get(name)
@@ -257,25 +279,33 @@ class Codec:
                 return Refused(Reason.NOT_FINITE, name)
         return Refused(Reason.NOT_JSON)
 
+    @property
+    def _of_nothing(self) -> Reason:
+        """Return why a record without a value is refused; of rows it says that one is gone."""
+        return Reason.ROW_DELETED if isinstance(self.envelope, Debezium) else Reason.TOMBSTONE
+
     @cached_property
-    def _paths(self) -> tuple[str, ...]:
-        """Return the names of all fields that are read; none where all of them are plain."""
+    def _shape(self) -> RecordShape:
         names = [*self.domain.fields, *self.exact]
         names += [] if self.timestamp is None else [self.timestamp.field]
         names += [] if self.event is None else [self.event]
-        return () if all(map(is_plain, names)) else tuple(dict.fromkeys(names))
+        return RecordShape.of(self.envelope, names, self.numbers)
 
-    def _shaped(self, record: Record) -> Record:
-        return flattened(record, self._paths) if self._paths else record
+    def _rounded(self, content: bytes, record: Record, headers: Sequence[Header]) -> bool:
+        return rounded(
+            content, record, self.exact, lambda found: self._shape.opened(found, headers)
+        )
 
-    def _time(self, content: bytes | None, timestamp: FieldTimestamp) -> int | None:
+    def _time(
+        self, content: bytes | None, headers: Sequence[Header], timestamp: FieldTimestamp
+    ) -> int | None:
         """Return the time of a record, whatever else it holds."""
         try:
             record = orjson.loads(content or b"")
         except orjson.JSONDecodeError:
             record = _any_json(content or b"")
         try:
-            return timestamp.read(self._shaped(record)) if isinstance(record, dict) else None
+            return timestamp.read(self._shape.shaped(record, headers))
         except Refused:
             return None
 

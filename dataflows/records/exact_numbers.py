@@ -11,7 +11,7 @@ True
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from math import isfinite
 
@@ -30,10 +30,16 @@ class _Rounded:
     """Stand for a number that no 64-bit integer or double equals."""
 
 
-def rounded(content: bytes, record: Record, fields: Sequence[str]) -> bool:
+def rounded(
+    content: bytes,
+    record: Record,
+    fields: Sequence[str],
+    opened: Callable[[Record], Record] = lambda record: record,
+) -> bool:
     """Return whether any of these fields holds such a number, or is nested too deeply to tell.
 
-    `record` is what orjson read of the JSON object, flattened where a name is a path.
+    `record` is what orjson read of the JSON object, flattened where a name is a path;
+    `opened` takes its envelope off.
     """
     if _AS_WRITTEN.issuperset([type(record.get(name)) for name in fields]):
         return False
@@ -41,7 +47,7 @@ def rounded(content: bytes, record: Record, fields: Sequence[str]) -> bool:
         return False
     try:
         exact = json.loads(content, parse_int=_integer, parse_float=_double)
-        return any(map(_holds_rounded, flattened(exact, fields).values()))
+        return any(map(_holds_rounded, flattened(opened(exact), fields).values()))
     except RecursionError:
         return True
 

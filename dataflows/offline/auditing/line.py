@@ -103,7 +103,7 @@ class Line:
         source, timestamp = self.pipeline.source, self.configured.codec.timestamp
         document: dict[str, object] = dict.fromkeys(source.fields, value)
         if timestamp is not None:
-            document[timestamp.field] = time // timestamp.milliseconds_per_unit
+            document[timestamp.field] = timestamp.written(time)
         if source.dedupe is not None:
             document[source.dedupe.field] = number
         return orjson.dumps(placed(document))

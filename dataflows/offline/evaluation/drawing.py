@@ -16,6 +16,8 @@ import orjson
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.field_paths import flattened, placed
 from fugu.dataflows.kafka.client import Client, Topic
+from fugu.dataflows.records.envelopes import Envelope
+from fugu.dataflows.records.json_fields import Refused
 
 Line = tuple[int, int, int, bytes, bytes]
 """Time, partition, offset, key and content of a record."""
@@ -83,7 +85,11 @@ def draw(client: Client, topic: Topic, drawn: DrawnUsers) -> None:
 
 
 def written(
-    lines: Iterable[Line], fields: Sequence[str], key_field: str, time_field: str | None
+    lines: Iterable[Line],
+    fields: Sequence[str],
+    key_field: str,
+    time_field: str | None,
+    envelope: Envelope | None = None,
 ) -> Iterator[bytes]:
     """Yield one JSON object for each record: its key, and of its fields only these.
 
@@ -92,7 +98,8 @@ def written(
     for time, _, _, key, value in lines:
         try:
             record, name = orjson.loads(value), key.decode()
-        except (orjson.JSONDecodeError, UnicodeDecodeError):
+            record = record if envelope is None else envelope.opened(record, [])
+        except (orjson.JSONDecodeError, UnicodeDecodeError, Refused):
             continue
         if isinstance(record, dict):
             kept = placed(flattened(record, fields))

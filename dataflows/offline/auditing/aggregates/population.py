@@ -93,9 +93,9 @@ class Population:
         start = orjson.dumps(placed(self._when(tick))).removesuffix(b"}")
         return start + b"," * (len(start) > 1) + b'"none":NaN}'
 
-    def _when(self, tick: int) -> dict[str, int]:
+    def _when(self, tick: int) -> dict[str, object]:
         time = self.timestamp
-        return {} if time is None else {time.field: self._time(tick) // time.milliseconds_per_unit}
+        return {} if time is None else {time.field: time.written(self._time(tick))}
 
     def _time(self, tick: int) -> int:
         """Return the last time of a tick that records can state."""

@@ -4,6 +4,7 @@ import orjson
 
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.offline.evaluation.drawing import DrawnUsers, written
+from fugu.dataflows.records.envelopes import Debezium
 
 USERS, EACH = 200, 5
 
@@ -62,3 +63,12 @@ def test_what_is_no_record_is_passed_over() -> None:
         )
     )
     assert list(written(found.in_order(), ["zone"], "key", None)) == []
+
+
+def test_of_a_change_nothing_is_drawn_but_the_fields_that_are_read() -> None:
+    change = {"op": "u", "before": {"zone": "canary"}, "after": {"zone": "rest", "note": "canary"}}
+    values = [orjson.dumps({"schema": {}, "payload": change}), orjson.dumps(change | {"op": "d"})]
+    found = DrawnUsers(10, 10, 0)
+    found.add(Batch(0, [0, 1], [1, 1], [b"a", b"a"], values, [[], []]))
+    lines = list(written(found.in_order(), ["after.zone", "op"], "key", None, Debezium()))
+    assert list(map(orjson.loads, lines)) == [{"key": "a", "after": {"zone": "rest"}, "op": "u"}]
