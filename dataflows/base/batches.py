@@ -42,6 +42,10 @@ class Reason(StrEnum):
     NO_COLLECTION = "no_collection"
     BAD_POLICY = "bad_policy"
     ROW_DELETED = "row_deleted"
+    NO_SCHEMA_ID = "no_schema_id"
+    UNKNOWN_SCHEMA = "unknown_schema"
+    UNUSABLE_SCHEMA = "unusable_schema"
+    NOT_AS_SCHEMA = "not_as_schema"
 
 
 @dataclass(frozen=True)

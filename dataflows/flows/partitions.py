@@ -47,6 +47,10 @@ class PartitionsPlan(Plan, Generic[Made]):
         """Return whether records are read with their headers."""
         return self.codec.reads_headers
 
+    def is_ready(self, batch: Batch) -> bool:
+        """Return whether the schemas of a batch are there."""
+        return self.codec.is_ready(batch)
+
     def build(self) -> Shard:
         """Return the dataflow, whose reading is compiled before the first record waits for it."""
         self.codec.warm_up()

@@ -97,6 +97,10 @@ class Plan(ABC):
         """Return whether headers of its source are looked at."""
         return False
 
+    def is_ready(self, batch: Batch) -> bool:
+        """Return whether a batch of the source can be taken at once."""
+        return True
+
     @abstractmethod
     def items(self, batches: Stream[Batch]) -> KeyedStream[Any]:
         """Add the steps between the source and the outputs."""
@@ -115,6 +119,7 @@ class Plan(ABC):
         reader = self.client.reader(topic, headers=self.reads_headers)
         source = self.source(topic, begin, reader)
         source.require_held = self._require_held
+        source.is_ready = self.is_ready
         items, sinks = self.items(op.input(self.steps[0], flow, source)), list[KafkaSink]()
         for output in self.outputs():
             sink = KafkaSink(

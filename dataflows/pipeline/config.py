@@ -21,7 +21,7 @@ from fugu.dataflows.pipeline.sections import (
     StateSection,
     TopicName,
 )
-from fugu.dataflows.pipeline.source_section import Source, TimestampField
+from fugu.dataflows.pipeline.source_section import RecordFormat, Source, TimestampField
 
 
 class Pipeline(Section):
@@ -147,5 +147,7 @@ def reading_digest(pipeline: Pipeline) -> str:
     included = {"value", "timestamp", "partitioner", "dedupe"}
     included |= {key for key in ("format", "coerce") if key in pipeline.source.non_defaults}
     source = pipeline.source.model_dump(include=included, context=AS_READ, warnings=False)
+    if isinstance(pipeline.source.format, RecordFormat):
+        source["format"] = pipeline.source.format.as_read
     content = orjson.dumps([source, read], option=orjson.OPT_SORT_KEYS)
     return blake2b(content, digest_size=16).hexdigest()

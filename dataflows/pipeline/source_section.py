@@ -3,14 +3,25 @@
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+import orjson
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
 from fugu.dataflows.base.field_paths import FieldName
-from fugu.dataflows.base.section import Section
+from fugu.dataflows.base.section import Section, named_file
 from fugu.dataflows.kafka.partitioner import Partitioner
+from fugu.dataflows.kafka.schema_registry import RegistrySection
 from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.sections import SecretSource, TopicName
 from fugu.dataflows.records.envelopes import ENVELOPES, Envelope, problems_of
+from fugu.dataflows.records.registered import SchemaKind
 from fugu.dataflows.records.time_units import Format
 
 
@@ -30,6 +41,46 @@ class Dedupe(Section):
     """The field that holds the event id."""
     remember: int = Field(default=16, ge=1, le=1_000)
     """Say how many ids each stream remembers."""
+
+
+def _avro_file(given: object, about: ValidationInfo) -> object:
+    if not isinstance(given, str):
+        raise ValueError("write the name of a file with a schema of Avro")
+    path = named_file(given, about)
+    try:
+        return orjson.loads(path.read_bytes())
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror})") from None
+    except orjson.JSONDecodeError:
+        raise ValueError(f"{path} holds no JSON; write a schema of Avro (.avsc)") from None
+
+
+class RecordFormat(Section):
+    """Say what records are, where they have schemas."""
+
+    kind: SchemaKind
+    """Avro, or JSON behind the id of a JSON Schema."""
+    registry: RegistrySection | None = None
+    """Where schemas are: records begin with the id of theirs."""
+    schema_file: Annotated[
+        object, BeforeValidator(_avro_file), WithJsonSchema({"type": "string"})
+    ] = None
+    """The schema (.avsc) of all records, which are nothing but Avro."""
+    envelope: Literal["cloudevents", "debezium"] | None = None
+    """What is in a record is in an envelope."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.registry is None) == (self.schema_file is None):
+            raise ValueError("write either registry or schema_file")
+        if self.schema_file is not None and self.kind != "avro":
+            raise ValueError("schema_file: is for kind: avro; write registry")
+        return self
+
+    @property
+    def as_read(self) -> dict[str, object]:
+        """Return what says how records are read; where the registry is does not."""
+        return {"kind": self.kind, "schema": self.schema_file, "envelope": self.envelope}
 
 
 class EpsilonAndDelta(Section):
@@ -92,8 +143,12 @@ class Source(Section):
         Discriminator(lambda value: "a list" if isinstance(value, list) else "a name"),
     ]
     """The field that is released, or a list of fields."""
-    format: Literal["json", "cloudevents", "debezium"] = "json"
-    """Say what records are: JSON, or JSON in an envelope."""
+    format: Annotated[
+        Annotated[Literal["json", "cloudevents", "debezium"], Tag("a word")]
+        | Annotated[RecordFormat, Tag("a section")],
+        Discriminator(lambda value: "a word" if isinstance(value, str) else "a section"),
+    ] = "json"
+    """Say what records are: JSON, JSON in an envelope, or a section about schemas."""
     coerce: Literal["numbers"] | None = None
     """Read numbers that are written as text, too, where a number is read: `numbers`."""
     partitioner: Partitioner | Literal["auto"] = "auto"
@@ -148,6 +203,8 @@ class Source(Section):
     @property
     def envelope(self) -> Envelope | None:
         """Return what opens records; None for plain JSON."""
+        if isinstance(self.format, RecordFormat):
+            return ENVELOPES.get(self.format.envelope or "")
         return ENVELOPES.get(self.format)
 
     @property

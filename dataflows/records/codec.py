@@ -6,11 +6,11 @@ refused, they are read again one by one, and that decides.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from math import isfinite
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import orjson
@@ -27,9 +27,10 @@ from fugu.dataflows.base.batches import (
 from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.records.deduplication import event_digest
 from fugu.dataflows.records.envelopes import Debezium, Envelope
-from fugu.dataflows.records.exact_numbers import rounded
+from fugu.dataflows.records.exact_numbers import holds_no_number, rounded
 from fugu.dataflows.records.json_fields import FieldTimestamp, Record, Refused, required
 from fugu.dataflows.records.record_shape import RecordShape
+from fugu.dataflows.records.registered import Wire
 from fugu.dataflows.records.released_as import ReleasedAs
 from fugu.dataflows.records.times_ahead import without_times_ahead
 from fugu.operators import compiled
@@ -105,7 +106,7 @@ class Codec:
 
     Fields in `exact` may hold no number that reading would round. A time may be `max_ahead`
     milliseconds after that of its record in Kafka. Records may be in an `envelope`. Fields in
-    `numbers` may hold a number as text.
+    `numbers` may hold a number as text. Without a `wire`, records are JSON.
     """
 
     domain: Values
@@ -116,6 +117,7 @@ class Codec:
     max_ahead: int | None = None
     envelope: Envelope | None = None
     numbers: tuple[str, ...] = ()
+    wire: Wire | None = None
 
     @property
     def reads_headers(self) -> bool:
@@ -140,7 +142,7 @@ class Codec:
     @cached_property
     def scanner(self) -> "Scanner | None":
         """Return what reads most records of a column, where that can be compiled."""
-        if self.envelope is not None or not compiled.available():
+        if self.wire is not None or self.envelope is not None or not compiled.available():
             return None
         from fugu.dataflows.records.scanner import scanner_of
 
@@ -148,8 +150,14 @@ class Codec:
 
     def warm_up(self) -> None:
         """Compile what reads columns, before the first record waits for it."""
+        if self.wire is not None:
+            self.wire.prepare()
         if self.scanner is not None:
             self.scanner.read(OptionalByteColumn.of([b"{}"]))
+
+    def is_ready(self, batch: Batch) -> bool:
+        """Return whether a batch can be read at once, or waits for a schema."""
+        return self.wire is None or self.wire.is_ready(batch.values)
 
     def _decode_lists(self, batch: Batch) -> Decoded:
         read, count = _Read(), len(batch.offsets)
@@ -188,7 +196,7 @@ class Codec:
         if max(map(len, contents)) > self.max_value_bytes:
             return False
         try:
-            records = list(map(orjson.loads, contents))
+            records = list(map(self._loads, contents))
             if self._shape.changes_nothing:
                 if set(map(type, records)) != {dict}:
                     return False
@@ -258,7 +266,7 @@ class Codec:
         if len(content) > self.max_value_bytes:
             raise Refused(Reason.TOO_LARGE)
         try:
-            record = orjson.loads(content)
+            record = self._loads(content)
         except orjson.JSONDecodeError:
             raise self._refusal(content, headers) from None
         record = self._shape.shaped(record, headers)
@@ -284,24 +292,35 @@ class Codec:
         """Return why a record without a value is refused; of rows it says that one is gone."""
         return Reason.ROW_DELETED if isinstance(self.envelope, Debezium) else Reason.TOMBSTONE
 
-    @cached_property
-    def _shape(self) -> RecordShape:
+    @property
+    def _loads(self) -> Callable[[bytes], Any]:
+        return orjson.loads if self.wire is None else self.wire.read
+
+    @property
+    def names(self) -> list[str]:
+        """Return the fields that are read."""
         names = [*self.domain.fields, *self.exact]
         names += [] if self.timestamp is None else [self.timestamp.field]
-        names += [] if self.event is None else [self.event]
-        return RecordShape.of(self.envelope, names, self.numbers)
+        return names + ([] if self.event is None else [self.event])
+
+    @cached_property
+    def _shape(self) -> RecordShape:
+        return RecordShape.of(self.envelope, self.names, self.numbers)
 
     def _rounded(self, content: bytes, record: Record, headers: Sequence[Header]) -> bool:
-        return rounded(
-            content, record, self.exact, lambda found: self._shape.opened(found, headers)
-        )
+        if self.wire is not None:
+            return any(holds_no_number(record.get(name)) for name in self.exact)
+        opened = partial(self._shape.opened, headers=headers)
+        return rounded(content, record, self.exact, opened)
 
     def _time(
         self, content: bytes | None, headers: Sequence[Header], timestamp: FieldTimestamp
     ) -> int | None:
         """Return the time of a record, whatever else it holds."""
         try:
-            record = orjson.loads(content or b"")
+            record = self._loads(content or b"")
+        except Refused:
+            return None
         except orjson.JSONDecodeError:
             record = _any_json(content or b"")
         try:

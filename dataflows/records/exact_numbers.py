@@ -72,3 +72,12 @@ def _holds_rounded(value: object) -> bool:
     if isinstance(value, list):
         return any(map(_holds_rounded, value))
     return isinstance(value, _Rounded)
+
+
+def holds_no_number(value: object) -> bool:
+    """Return whether a value that is not JSON holds a double that JSON cannot write."""
+    if isinstance(value, dict):
+        return any(map(holds_no_number, value.values()))
+    if isinstance(value, list):
+        return any(map(holds_no_number, value))
+    return isinstance(value, float) and not isfinite(value)

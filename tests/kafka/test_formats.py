@@ -1,22 +1,17 @@
 """Records in the formats that Kafka users have, from a real broker to releases, by both clients."""
 
-import re
 from contextlib import closing
 from pathlib import Path
 
 import orjson
-import yaml
 from kafka import KafkaConsumer
 
 from fugu.dataflows.kafka.connection import Library
-from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from tests.kafka.clients import both, connected, kafka_section
-from tests.kafka.pipelines import ALPHABET, pipeline_document, running, write_pipeline
+from tests.kafka.clients import both, kafka_section
+from tests.kafka.pipelines import pipeline_document, running, write_pipeline
 from tests.kafka.records import Placed, Record, end_offsets, produce, read_topic
 from tests.kafka.topics import TopicFactory
 
-PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
 TIME = 1_767_225_600_250
 DATA = {"zone": "light", "note": "canary"}
 ATTRIBUTES = {
@@ -72,35 +67,3 @@ def test_cloud_events_are_released_and_what_else_they_hold_is_nowhere(
     outside = [process.stderr, repr(released + dead)]
     assert [text for text in outside if "canary" in text] == []
     assert "light" not in process.stderr
-
-
-def blocks(language: str) -> list[str]:
-    """The blocks of code in the page."""
-    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(), re.DOTALL)
-
-
-def test_what_producers_of_the_page_write_is_read_by_the_pipelines_of_the_page(
-    bootstrap: str, topics: TopicFactory, tmp_path: Path
-) -> None:
-    sources = [yaml.safe_load(block)["source"] for block in blocks("yaml")]
-    found = {}
-    for producer in blocks("python"):
-        [source] = [one for one in sources if f'"{one["topic"]}"' in producer]
-        topic = topics("page")
-        exec(producer.replace(source["topic"], topic).replace("localhost:9092", bootstrap), {})
-        document = pipeline_document(bootstrap, topic, f"{topic}.out")
-        document["source"] |= source | {"topic": topic}
-        codec = configure(PipelineFile.read(write_pipeline(tmp_path, document))).codec
-        with closing(connected(bootstrap).reader(topic, headers=True)) as reader:
-            bounds = reader.bounds([0])[0]
-            [batch] = reader.read_range(0, bounds.start, bounds.end)
-        decoded = codec.decode(batch)
-        found[source["format"]] = (
-            [ALPHABET[place] for place in decoded.values.tolist()],
-            set(decoded.timestamps),
-            decoded.dead.reasons,
-        )
-    assert found == {
-        "cloudevents": (["rest", "light"], {1_767_225_600_000}, []),
-        "debezium": (["rest", "light"], {1_767_225_600_000}, ["row_deleted"] * 2),
-    }
