@@ -18,7 +18,7 @@ from fugu.dataflows.files.model_writing import written
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kinds.crr import CrrOperator
 from fugu.dataflows.kinds.grr import GrrOperator
-from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.mechanisms import configure, in_format
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.symbols import Symbols
@@ -228,12 +228,12 @@ def _read_topic(
         )
     operator = _operator(file)
     symbols = Symbols(value, operator.alphabet, other=operator.other)
-    codec = Codec(symbols, file.pipeline.source.max_value_bytes)
+    codec = in_format(file, Codec(symbols, file.pipeline.source.max_value_bytes))
     client = client_of(file.connection(), file.pipeline.source.generation)
     topic = client.topic(name)
     if topic is None:
         raise KafkaUnavailable(f"topic {name} does not exist; correct --topic")
-    with closing(client.reader(name)) as reader:
+    with closing(client.reader(name, headers=codec.reads_headers)) as reader:
         bounds = reader.bounds(list(range(topic.partitions)))
         total = sum(bound.end - bound.start for bound in bounds.values())
         with progress(console, "reading", total) as advance:

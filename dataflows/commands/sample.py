@@ -10,6 +10,7 @@ from fugu.dataflows.base.errors import ConfigurationError, KafkaUnavailable
 from fugu.dataflows.commands.arguments import PipelineArgument
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.offline.evaluation.drawing import DrawnUsers, draw, written
+from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.source_section import TimestampField
 
 
@@ -42,7 +43,8 @@ def sample(
     draw(client, topic, drawn)
     if source.envelope is not None:
         fields += source.envelope.marks
-    lines = list(written(drawn.in_order(), fields, key_field, time_field, source.envelope))
+    codec = configure(pipeline).codec
+    lines = list(written(drawn.in_order(), fields, key_field, time_field, codec))
     descriptor = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.writelines(lines)

@@ -54,21 +54,20 @@ def configure(file: PipelineFile) -> Configured:
     max_ahead = None if ticks is None else ticks.time.most_ahead
     event = None if source.dedupe is None else source.dedupe.field
     exact = tuple(values.fields) if isinstance(values, Payloads) else ()
-    numbers = () if source.coerce is None else fields_of_numbers(values)
-    if source.coerce is not None and timestamp is not None:
-        numbers += () if isinstance(timestamp, TextTimestamp) else (timestamp.field,)
-    codec = Codec(
-        values,
-        source.max_value_bytes,
-        timestamp,
-        event,
-        exact,
-        max_ahead,
-        source.envelope,
-        numbers,
-    )
-    codec = replace(codec, wire=_wire(file, codec.names))
-    return Configured(mechanism, codec)
+    codec = Codec(values, source.max_value_bytes, timestamp, event, exact, max_ahead)
+    return Configured(mechanism, in_format(file, codec))
+
+
+def in_format(file: PipelineFile, codec: Codec) -> Codec:
+    """Return a codec that reads the same fields in the format of the source."""
+    source, timestamp = file.pipeline.source, codec.timestamp
+    numbers: tuple[str, ...] = ()
+    if source.coerce is not None:
+        numbers = fields_of_numbers(codec.domain)
+        if timestamp is not None and not isinstance(timestamp, TextTimestamp):
+            numbers += (timestamp.field,)
+    wire = _wire(file, codec.names)
+    return replace(codec, envelope=source.envelope, numbers=numbers, wire=wire)
 
 
 def _wire(file: PipelineFile, names: Sequence[str]) -> Wire | None:

@@ -7,7 +7,7 @@ refused, they are read again one by one, and that decides.
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
@@ -138,6 +138,15 @@ class Codec:
 
             return decode_columns(batch, self.scanner, LARGEST_KEY_BYTES, self._decode_lists)
         return self._decode_lists(batch)
+
+    def opened(self, content: bytes) -> Record:
+        """Return the object in which paths begin, of a record without headers."""
+        return self._shape.opened(self._loads(content), [])
+
+    @property
+    def on_plain_json(self) -> "Codec":
+        """Return a codec that reads the same paths in objects of JSON, for made-up records."""
+        return replace(self, envelope=None, wire=None)
 
     @cached_property
     def scanner(self) -> "Scanner | None":

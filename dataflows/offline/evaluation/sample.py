@@ -131,7 +131,7 @@ def _decoded(lines: list[bytes], key_field: str, codec: Codec) -> Decoded:
         keys.append(key)
         values.append(line)
     count = len(numbers)
-    codec = replace(codec, max_ahead=None)
+    codec = replace(codec, max_ahead=None, wire=None)
     decoded = codec.decode(Batch(0, numbers, [0] * count, keys, values, [[]] * count))
     decoded.dead.extend(dead)
     return decoded

@@ -11,6 +11,9 @@ import pytest
 from fastavro import parse_schema, schemaless_writer
 
 from fugu.dataflows.base.batches import Batch, Decoded, Reason
+from fugu.dataflows.offline.evaluation.drawing import DrawnUsers
+from fugu.dataflows.offline.evaluation.drawing import written as lines_of
+from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.records.avro import AvroSchema, UnusableSchema
 from fugu.dataflows.records.codec import Codec
@@ -198,3 +201,39 @@ def test_content_of_a_large_length_takes_no_memory() -> None:
         )
     with pytest.raises(Refused):
         AvroSchema.of("bytes", []).read(b"\xfe\xff\xff\xff\xff\xff\x7f\x02")
+
+
+def test_changes_of_debezium_are_read_over_avro(tmp_path: Path) -> None:
+    row = {"type": "record", "name": "Value", "fields": [{"name": "zone", "type": "string"}]}
+    envelope = {
+        "type": "record",
+        "name": "Envelope",
+        "namespace": "clinic",
+        "fields": [
+            {"name": "before", "type": ["null", row], "default": None},
+            {"name": "after", "type": ["null", "Value"], "default": None},
+            {"name": "op", "type": "string"},
+        ],
+    }
+    source = (
+        "value: after.zone\n  format: {kind: avro, schema_file: reading.avsc, envelope: debezium}"
+    )
+    codec = codec_of(tmp_path, envelope, source)
+    rest, light = {"zone": "rest"}, {"zone": "light"}
+    changes = [
+        {"before": rest, "after": light, "op": "u"},
+        {"before": light, "after": None, "op": "d"},
+    ]
+    found = decoded(codec, [written(one, envelope) for one in changes])
+    assert (found.values.tolist(), found.dead.reasons) == ([1], [Reason.ROW_DELETED])
+
+
+def test_an_avro_record_is_drawn_as_a_line_that_the_same_pipeline_reads(tmp_path: Path) -> None:
+    codec, drawn = codec_of(tmp_path), DrawnUsers(9, 9, 0)
+    contents = [written(reading()), b"canary", written(reading("rest"))]
+    drawn.add(Batch(0, [0, 1, 2], [1] * 3, [b"ann"] * 3, contents, [[]] * 3))
+    lines = list(lines_of(drawn.in_order(), ["hearts[0].zone", "at"], "key", None, codec))
+    assert b"canary" not in b"".join(lines)
+    sample = tmp_path / "sample.jsonl"
+    sample.write_bytes(b"".join(lines))
+    assert Sample.read(sample, "key", codec).decoded.values.tolist() == [1, 0]
