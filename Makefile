@@ -90,7 +90,7 @@ lint: need-python .venv/dev ## check style and types
 	.venv/bin/mypy
 
 clean: ## remove the environment, Kafka and all caches
-	rm -rf .venv .venv-peers .kafka .prometheus .buildah .kubernetes build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-peers .kafka .prometheus .buildah .kubernetes .registry build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 need-python:
 	@deploy/prerequisites python >/dev/null
@@ -102,6 +102,7 @@ need-kafka:
 	@deploy/prerequisites python openssl promtool $(KAFKA) >/dev/null
 	@promtool --version >/dev/null 2>&1 || deploy/prometheus/fetch
 	@$(if $(KAFKA),deploy/kafka/fetch)
+	@deploy/registry/fetch
 
 # A file in .venv for each installed extra (bench contains dev, dev contains demo, docs stands alone),
 # made anew when pyproject.toml changes.

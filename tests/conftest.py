@@ -6,6 +6,7 @@ import pytest
 from hypothesis import settings
 
 from tests.kafka.broker import Broker
+from tests.kafka.registry import Registry
 from tests.kafka.secured import PASSWORD_VARIABLES, SecuredListeners
 from tests.kafka.topics import TopicFactory
 
@@ -23,6 +24,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def broker() -> Iterator[Broker]:
     with Broker() as broker:
         yield broker
+
+
+@pytest.fixture(scope="session")
+def registry() -> Iterator[Registry]:
+    with Registry() as registry:
+        yield registry
 
 
 @pytest.fixture(scope="session")

@@ -48,5 +48,13 @@ ADVICE: Mapping[Reason, str] = {
         "fewer of them"
     ),
     Reason.NO_COLLECTION: "keys belong to no collection of the policy document",
+    Reason.ROW_DELETED: "rows were deleted at the source, which leaves nothing to release",
+    Reason.NO_SCHEMA_ID: "producers must write by a serializer of the schema registry",
+    Reason.UNKNOWN_SCHEMA: "the registry has no such schema; is source.format.registry theirs?",
+    Reason.UNUSABLE_SCHEMA: (
+        "a schema is of another kind, or holds not all fields that source names; dead letters have "
+        "its id"
+    ),
+    Reason.NOT_AS_SCHEMA: "records are not as their schema says; a producer is wrong",
     Reason.BAD_POLICY: "changes of policies are wrong; the log says why",
 }

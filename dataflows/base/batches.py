@@ -41,6 +41,11 @@ class Reason(StrEnum):
     TOO_MANY_POINTS = "too_many_points"
     NO_COLLECTION = "no_collection"
     BAD_POLICY = "bad_policy"
+    ROW_DELETED = "row_deleted"
+    NO_SCHEMA_ID = "no_schema_id"
+    UNKNOWN_SCHEMA = "unknown_schema"
+    UNUSABLE_SCHEMA = "unusable_schema"
+    NOT_AS_SCHEMA = "not_as_schema"
 
 
 @dataclass(frozen=True)

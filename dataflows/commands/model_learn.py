@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from fugu.dataflows.base.errors import ConfigurationError, KafkaUnavailable
+from fugu.dataflows.base.field_paths import steps_of
 from fugu.dataflows.commands.arguments import pipeline_option
 from fugu.dataflows.commands.output import progress
 from fugu.dataflows.commands.published import published_symbols
@@ -17,7 +18,7 @@ from fugu.dataflows.files.model_writing import written
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kinds.crr import CrrOperator
 from fugu.dataflows.kinds.grr import GrrOperator
-from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.mechanisms import configure, in_format
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.symbols import Symbols
@@ -108,6 +109,7 @@ def learn(
         field = value or (pipeline.pipeline.source.field if pipeline else None)
         if field is None:
             raise ConfigurationError("which field holds the symbol? Give --value, or --pipeline")
+        _require_fields({"--key": key, "--value": field})
         if bool(files) == (topic is not None):
             raise ConfigurationError("give files of JSON lines, or --topic; one of the two")
         if topic is None:
@@ -177,6 +179,14 @@ def _from_releases(
     return learned_from_responses(counts.first, pairs, response.epsilon, alpha), operator.alphabet
 
 
+def _require_fields(named: dict[str, str]) -> None:
+    for option, name in named.items():
+        try:
+            steps_of(name)
+        except ValueError as error:
+            raise ConfigurationError(f"{option}: {name} {error}") from None
+
+
 def _require_some(history: History) -> None:
     if not history.stream_of:
         raise ConfigurationError("the history is empty: there is nothing to learn from")
@@ -218,12 +228,12 @@ def _read_topic(
         )
     operator = _operator(file)
     symbols = Symbols(value, operator.alphabet, other=operator.other)
-    codec = Codec(symbols, file.pipeline.source.max_value_bytes)
+    codec = in_format(file, Codec(symbols, file.pipeline.source.max_value_bytes))
     client = client_of(file.connection(), file.pipeline.source.generation)
     topic = client.topic(name)
     if topic is None:
         raise KafkaUnavailable(f"topic {name} does not exist; correct --topic")
-    with closing(client.reader(name)) as reader:
+    with closing(client.reader(name, headers=codec.reads_headers)) as reader:
         bounds = reader.bounds(list(range(topic.partitions)))
         total = sum(bound.end - bound.start for bound in bounds.values())
         with progress(console, "reading", total) as advance:

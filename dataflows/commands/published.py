@@ -87,6 +87,6 @@ def _release_of(
 def _fresh(value: bytes | None, domain: Alphabet, place: str) -> int | None:
     try:
         release = orjson.loads(value or b"")
-        return None if release.get("repeated", False) else domain.read(release)
+        return None if release.get("repeated", False) else domain.read_release(release)
     except (orjson.JSONDecodeError, AttributeError, Refused):
         raise FuguError(f"{place}: holds no symbol of operator.alphabet") from None

@@ -10,6 +10,7 @@ from fugu.dataflows.base.errors import ConfigurationError, KafkaUnavailable
 from fugu.dataflows.commands.arguments import PipelineArgument
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.offline.evaluation.drawing import DrawnUsers, draw, written
+from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.source_section import TimestampField
 
 
@@ -40,7 +41,10 @@ def sample(
         raise KafkaUnavailable(f"topic {source.topic} (source.topic) does not exist")
     drawn = DrawnUsers(users, records, seed)
     draw(client, topic, drawn)
-    lines = list(written(drawn.in_order(), fields, key_field, time_field))
+    if source.envelope is not None:
+        fields += source.envelope.marks
+    codec = configure(pipeline).codec
+    lines = list(written(drawn.in_order(), fields, key_field, time_field, codec))
     descriptor = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.writelines(lines)

@@ -1,13 +1,14 @@
 """Check a pipeline file, and with `--kafka` its topics, changing nothing."""
 
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from fugu.dataflows.base.errors import FuguError, StartRefused
-from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
+from fugu.dataflows.commands.arguments import AsJson, KeyField, PipelineArgument
 from fugu.dataflows.commands.checks import Checks
 from fugu.dataflows.commands.validate_start import AsRun, check_start
 from fugu.dataflows.flows.added_partitions import partitions_begun
@@ -15,6 +16,7 @@ from fugu.dataflows.flows.found_partitioner import as_begun, sampled_keys
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.connection import Connection
+from fugu.dataflows.offline.evaluation.sample import Sample, refused_lines
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.mechanisms import (
     configure,
@@ -30,6 +32,7 @@ from fugu.dataflows.pipeline.sections import Ledger
 from fugu.dataflows.pipeline.topics import outputs, policies_problem, source_problems, without_added
 from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.publishing.ledger_topic import ledger_problem
+from fugu.dataflows.records.codec import Codec
 
 _SMALL_RECORD_BYTES = 4096
 _DAY_MS = 24 * 60 * 60 * 1000
@@ -50,18 +53,27 @@ def validate(
     finish: Annotated[
         bool, typer.Option("--finish", help="With --kafka: as run --finish would.")
     ] = False,
+    sample: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Read these records too: JSON lines, as of fugu sample."),
+    ] = None,
+    key_field: KeyField = "key",
     as_json: AsJson = False,
 ) -> bool:
     """Check a pipeline file; exit with 1 if the pipeline would not start.
 
     With --kafka everything is looked at as a start does: state, secret, topics, offsets, ledger,
     the port of metrics. Give --shard, --processes and --finish as you would to run. A pipeline that
-    runs now is said to be in use, which is no start, either.
+    runs now is said to be in use, which is no start, either. With --sample, a field that no record
+    holds fails.
     """
     file, checks, as_run = pipeline, Checks(), AsRun(shard or [], processes, finish)
     checks.passed("pipeline file", str(file.path))
     try:
-        mechanism = configure(file).mechanism
+        built = configure(file)
+        mechanism = built.mechanism
+        if sample is not None:
+            _check_sample(sample, key_field, built.codec, checks)
         checks.passed("operator", f"{mechanism.kind}, {in_words(mechanism.guarantees()[0])}")
         for remark in remarks_of(file, mechanism):
             checks.warned("operator", remark)
@@ -94,6 +106,20 @@ def validate(
     if not kafka and not as_json:
         Console().print("Topics were not looked at; add --kafka to check them too.")
     return checks.are_passed(strict=strict)
+
+
+def _check_sample(path: Path, key_field: str, codec: Codec, checks: Checks) -> None:
+    """Read records as the pipeline does; a field that none of them holds is a mistake."""
+    try:
+        dead = Sample.read(path, key_field, codec).decoded.dead
+    except FuguError as error:
+        checks.failed("sample", str(error))
+        return
+    refused = "; ".join(map(str, refused_lines(dead)))
+    if refused:
+        checks.warned("sample", f"lines that would become dead letters: {refused}")
+    else:
+        checks.passed("sample", f"every record of {path} is read")
 
 
 def _signatures(file: PipelineFile, checks: Checks) -> Signatures | None:

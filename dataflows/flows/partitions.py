@@ -42,6 +42,15 @@ class PartitionsPlan(Plan, Generic[Made]):
 
     reads_source: ClassVar[bool] = True
 
+    @property
+    def reads_headers(self) -> bool:
+        """Return whether records are read with their headers."""
+        return self.codec.reads_headers
+
+    def is_ready(self, batch: Batch) -> bool:
+        """Return whether the schemas of a batch are there."""
+        return self.codec.is_ready(batch)
+
     def build(self) -> Shard:
         """Return the dataflow, compiled before the first record waits for it."""
         self.warm_up()

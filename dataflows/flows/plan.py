@@ -90,8 +90,6 @@ class Plan(ABC):
     """The step that keeps rows, if there is one."""
     reads_source: ClassVar[bool] = False
     """Say whether its source is that of the pipeline."""
-    reads_headers: ClassVar[bool] = False
-    """Say whether headers of its source are looked at."""
     shares_sink: ClassVar[bool] = False
     """Say whether every partition finds its own records among those of others."""
 
@@ -101,6 +99,15 @@ class Plan(ABC):
         if not isinstance(self.home, StateDirectory):
             raise TypeError("a state in Kafka has no directory")
         return self.home
+
+    @property
+    def reads_headers(self) -> bool:
+        """Return whether headers of its source are looked at."""
+        return False
+
+    def is_ready(self, batch: Batch) -> bool:
+        """Return whether a batch of the source can be taken at once."""
+        return True
 
     @abstractmethod
     def items(self, batches: Stream[Batch]) -> KeyedStream[Any]:
@@ -120,6 +127,7 @@ class Plan(ABC):
         reader = self.client.reader(topic, headers=self.reads_headers)
         source = self.source(topic, begin, reader)
         source.require_held = self._require_held
+        source.is_ready = self.is_ready
         items, sinks = self.items(op.input(self.steps[0], flow, source)), list[KafkaSink]()
         for output in self.outputs():
             sink = KafkaSink(

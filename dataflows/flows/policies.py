@@ -58,7 +58,6 @@ class PoliciesPlan(Plan):
     wait: PolicyWait
 
     shares_sink: ClassVar[bool] = True
-    reads_headers: ClassVar[bool] = True
 
     suffix: ClassVar[str] = ".policies"
     steps: ClassVar[list[str]] = [
@@ -79,6 +78,11 @@ class PoliciesPlan(Plan):
     def _is_same(self) -> bool:
         topic = self.client.topic(self.fingerprint.source_topic)
         return topic is not None and topic.identity == self.fingerprint.source_identity
+
+    @property
+    def reads_headers(self) -> bool:
+        """Return that signatures are in headers."""
+        return True
 
     def items(self, batches: Stream[Batch]) -> KeyedStream[Changes]:
         """Read changes."""

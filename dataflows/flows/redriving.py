@@ -141,7 +141,8 @@ class Redriving:
 
     def _records(self, partition: int, offsets: Integers) -> Iterator[Batch]:
         """Yield the records that are still there, in order."""
-        with closing(self.plan.client.reader(self.plan.fingerprint.source_topic)) as reader:
+        topic, headers = self.plan.fingerprint.source_topic, self.plan.reads_headers
+        with closing(self.plan.client.reader(topic, headers=headers)) as reader:
             bound = reader.bounds([partition])[partition]
             first, end = max(int(offsets[0]), bound.start), min(int(offsets[-1]) + 1, bound.end)
             if first >= end:

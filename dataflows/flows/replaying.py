@@ -126,7 +126,7 @@ class Replay:
     def _compare(self, partition: int, replayed: Replayed) -> None:
         source, sink = self.topics.source.name, self.topics.sink.name
         with (
-            closing(self.client.reader(source)) as records,
+            closing(self.client.reader(source, headers=self.codec.reads_headers)) as records,
             closing(self.client.reader(sink, headers=True)) as releases,
         ):
             there = releases.read_range(partition, 0, replayed.sink_next)

@@ -193,7 +193,7 @@ class Settling:
         try:
             release = orjson.loads(orphan.value)
             kind = Kind.REPEATED if release.get("repeated", False) else Kind.FRESH
-            return domain.read(release), kind
+            return domain.read_release(release), kind
         except (orjson.JSONDecodeError, AttributeError, Refused):
             raise self._not_ours(partition, orphan) from None
 

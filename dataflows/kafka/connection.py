@@ -5,7 +5,8 @@ no secret, and every client translates the same one into the settings of its lib
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Annotated, Literal, Self
 
@@ -22,6 +23,7 @@ from pydantic import (
 )
 
 from fugu.dataflows.base.section import Section
+from fugu.dataflows.kafka.allowed_settings import ChosenSettings
 from fugu.dataflows.kafka.password import Password, Resolve
 from fugu.dataflows.kafka.tls import ClientCertificate, Tls
 
@@ -58,6 +60,8 @@ class Connection:
     """Say whether epochs are published in transactions; `auto` asks the broker."""
     because: str = ""
     """Say why they are not, where the pipeline file decides it."""
+    settings: "Mapping[str, str | int | bool]" = field(default_factory=dict)
+    """Further settings of librdkafka, all of them allowed."""
 
     @property
     def protocol(self) -> Protocol:
@@ -184,6 +188,14 @@ class Kafka(Section):
     """Say how connections are protected; without it, they are not."""
     transactions: Annotated[bool | Literal["auto"], WrapValidator(_transactions)] = False
     """Say whether an epoch is published in a transaction; `auto`: where client and broker can."""
+    settings: ChosenSettings = Field(default_factory=dict)
+    """Settings of librdkafka that may be chosen, by their names there."""
+
+    @model_validator(mode="after")
+    def _check_settings(self) -> Self:
+        if self.settings and self.client == "kafka-python":
+            raise ValueError("settings: are those of librdkafka; write client: librdkafka")
+        return self
 
     @model_validator(mode="after")
     def _check_transactions(self) -> Self:
@@ -222,4 +234,5 @@ class Kafka(Section):
             client=self.client,
             transactions=False if because else self.transactions,
             because=because,
+            settings=self.settings,
         )

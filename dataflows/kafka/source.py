@@ -135,6 +135,8 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
     stop: StopFlag
     metrics: Metrics
     require_held: Callable[[], None] = field(default=lambda: None, init=False)
+    is_ready: Callable[[Batch], bool] = field(default=lambda _: True, init=False)
+    """Says whether a batch can be read at once; its partition waits where it cannot."""
     positions: dict[int, int] = field(default_factory=dict, init=False)
     waiting: set[int] = field(default_factory=set, init=False)
 
@@ -170,15 +172,20 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
     source: KafkaSource
     partition: int
     _found: bool = field(default=True, init=False)
+    _held: Batch | None = field(default=None, init=False)
 
     def next_batch(self) -> list[Batch]:
         """Return at most one batch; end when a stop was requested."""
         if self.source.stop.requested:
             raise StopIteration
-        batch = self.source.shared.next_batch(self.partition)
+        batch = self._held or self.source.shared.next_batch(self.partition)
         self._found = batch is not None
         if batch is None:
             return []
+        if not self.source.is_ready(batch):
+            self._held = batch
+            return []
+        self._held = None
         end = batch.offsets[-1] + 1
         self.source.positions[self.partition] = end
         self._stand_at(end)
@@ -193,6 +200,8 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
         A batch of a few records costs as much as one of hundreds. All parts return the same time,
         or each of them would wake the dataflow for itself.
         """
+        if self._held is not None:
+            return datetime.now(UTC) + _LONGEST_PAUSE
         return self.source.shared.pause_of(self.partition, found=self._found)
 
     def snapshot(self) -> int:
@@ -204,7 +213,7 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
         self.source.require_held()
         self.source.metrics.put(SNAPSHOT_AGE, time.monotonic(), self.source.topic, self.partition)
         following = self.source.shared.next_offset(self.partition)
-        if following is not None:
+        if following is not None and self._held is None:
             self._stand_at(following)
         return self.source.positions[self.partition]
 

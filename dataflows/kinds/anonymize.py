@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, mod
 
 from fugu.dataflows.base.durations import AS_JSON, MILLISECOND, duration, whole_milliseconds
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.field_paths import FieldName, released_name
 from fugu.dataflows.base.section import named_file
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.files.taxonomy_file import problems_of, read_taxonomy, taxonomy_of
@@ -79,7 +80,7 @@ class AnonymizeOperator(OperatorSection):
     )
 
     kind: Literal["anonymize"]
-    sensitive: str
+    sensitive: FieldName
     """The field that holds the sensitive value, a name in the taxonomy."""
     taxonomy: Annotated[
         dict[str, object],
@@ -220,7 +221,7 @@ class AnonymizeOperator(OperatorSection):
         if self.sensitive in (*fields, time):
             raise ValueError("operator.sensitive: names the location or the time; name another one")
         for name in (self.sensitive, *fields):
-            if name in _OWN_FIELDS:
+            if released_name(name) in _OWN_FIELDS:
                 raise ValueError(f"a release has a field {name} of its own; rename that field")
 
     def not_covered(self, *, copies: bool, budget: bool, partials: str) -> list[str]:

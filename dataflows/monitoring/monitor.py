@@ -13,6 +13,7 @@ from fugu.dataflows.flows.added_partitions import added_partitions
 from fugu.dataflows.flows.asking import AskingPlan
 from fugu.dataflows.flows.log_reading import LogPlan
 from fugu.dataflows.flows.merging import MergingPlan
+from fugu.dataflows.flows.partitions import PartitionsPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.monitoring.budgets import Budgets
 from fugu.dataflows.monitoring.clocks_ahead import ClocksAhead
@@ -21,6 +22,7 @@ from fugu.dataflows.monitoring.health import Health, Snapshots
 from fugu.dataflows.monitoring.notices import Sentinel
 from fugu.dataflows.monitoring.refused_share import RefusedShare
 from fugu.dataflows.monitoring.refused_starts import RefusedStarts
+from fugu.dataflows.monitoring.registry_away import RegistryAway
 from fugu.dataflows.monitoring.report import Report
 from fugu.dataflows.monitoring.server import serve
 from fugu.dataflows.monitoring.source_watch import SourceWatch
@@ -32,6 +34,7 @@ from fugu.dataflows.monitoring.topics_watch import GO_ON, TopicsWatch
 from fugu.dataflows.monitoring.watchman import Watchman
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.source_section import TimestampField
+from fugu.dataflows.records.registered import Registered
 from fugu.dataflows.state.state_topic import StateTopic
 from fugu.operators import compiled
 from fugu.operators.compiled import folders
@@ -156,6 +159,8 @@ class Monitor:
                 sentinels.append(PoliciesBehind(plan.wait))
             if isinstance(plan, LogPlan):
                 sentinels.append(FiguresWait(topic, metrics.standing, plan.ticks))
+            if isinstance(plan, PartitionsPlan) and isinstance(plan.codec.wire, Registered):
+                sentinels.append(RegistryAway(topic, plan.codec.wire.schemas))
             if isinstance(plan, AskingPlan):
                 sentinels.append(UsersWait(topic, plan.gate))
         ticks, budget = self._file.pipeline.operator.in_ticks(), self._file.pipeline.budget

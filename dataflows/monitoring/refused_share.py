@@ -10,6 +10,8 @@ from fugu.dataflows.base.metrics import DEAD_LETTERS, RECORDS_IN, Metrics
 from fugu.dataflows.monitoring.notices import Kind, Notice
 
 _OLDEST_SECONDS = 600.0
+_EXPECTED = {Reason.ROW_DELETED}
+"""Reasons for which nobody has to do anything."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class RefusedShare:
     def _sample(self, now: float) -> _Sample:
         refused = Counter[str]()
         for (topic, _, reason), count in self.metrics.values(DEAD_LETTERS).items():
-            if topic == self.topic:
+            if topic == self.topic and reason not in _EXPECTED:
                 refused[reason] += int(count)
         read = self.metrics.values(RECORDS_IN).items()
         return _Sample(now, sum(n for (topic, _), n in read if topic == self.topic), refused)

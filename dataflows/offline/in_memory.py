@@ -47,7 +47,7 @@ class InMemory:
         scope = DrawScope(secret, name, pipeline.operator.kind, pipeline.version, law)
         admission = Admission("unchecked", 1, streams)
         publisher = Publisher(
-            codec=configured.codec,
+            codec=configured.codec.on_plain_json,
             scope=scope,
             source=topic,
             source_topic=topic,

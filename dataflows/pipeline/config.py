@@ -6,6 +6,7 @@ from typing import Self
 import orjson
 from pydantic import Field, model_validator
 
+from fugu.dataflows.base.field_paths import AS_READ
 from fugu.dataflows.base.logs import LogFormat
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.connection import LONGEST_TRANSACTION, Kafka
@@ -20,7 +21,7 @@ from fugu.dataflows.pipeline.sections import (
     StateSection,
     TopicName,
 )
-from fugu.dataflows.pipeline.source_section import Source, TimestampField
+from fugu.dataflows.pipeline.source_section import RecordFormat, Source, TimestampField
 
 
 class Pipeline(Section):
@@ -134,6 +135,8 @@ class Pipeline(Section):
             )
         if not isinstance(source.value, str) and not operator.several_fields:
             raise ValueError(f"source.value: {operator.kind} reads one field; name it")
+        for problem in source.problems_of(operator.fields_read([])):
+            raise ValueError(f"operator: {problem}")
         time = source.timestamp.field if isinstance(source.timestamp, TimestampField) else None
         operator.check_fields(source.fields, time, None if dedupe is None else dedupe.field)
         if dedupe is not None and operator.no_dedupe and operator.in_ticks() is not None:
@@ -170,13 +173,16 @@ def reading_digest(pipeline: Pipeline) -> str:
     where records are read again, a release that differs is recognised.
     """
     read = pipeline.operator.model_dump(
-        mode="json", by_alias=True, include=set(pipeline.operator.reads)
+        mode="json", by_alias=True, include=set(pipeline.operator.reads), context=AS_READ
     )
     ticks = read.get("ticks")
     if isinstance(ticks, dict):
         ticks.pop("max_jump", None)
         ticks.pop("stream_time", None)
     included = {"value", "timestamp", "partitioner", "dedupe"}
-    source = pipeline.source.model_dump(include=included, warnings=False)
+    included |= {key for key in ("format", "coerce") if key in pipeline.source.non_defaults}
+    source = pipeline.source.model_dump(include=included, context=AS_READ, warnings=False)
+    if isinstance(pipeline.source.format, RecordFormat):
+        source["format"] = pipeline.source.format.as_read
     content = orjson.dumps([source, read], option=orjson.OPT_SORT_KEYS)
     return blake2b(content, digest_size=16).hexdigest()

@@ -1,19 +1,24 @@
 """Build what the operator section of a pipeline file describes, and read records for it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil
 from typing import cast
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.files.model_file import read_model_file
+from fugu.dataflows.kafka.schema_registry import SchemaRegistry
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.pipeline.source_section import TimestampField
+from fugu.dataflows.pipeline.source_section import RecordFormat, TimestampField
+from fugu.dataflows.records.avro import AvroSchema, UnusableSchema
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.deduplication import Deduplication
-from fugu.dataflows.records.json_fields import FieldTimestamp
+from fugu.dataflows.records.json_fields import FieldTimestamp, TextTimestamp
+from fugu.dataflows.records.numerals import fields_of_numbers
 from fugu.dataflows.records.payloads import Payloads
+from fugu.dataflows.records.registered import RawAvro, Registered, Wire
 from fugu.dataflows.state.row_table import estimated_megabytes
 from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats
@@ -45,12 +50,45 @@ def configure(file: PipelineFile) -> Configured:
         raise ConfigurationError(f"operator or budget: {error}") from None
     timestamp, ticks = None, operator.in_ticks()
     if isinstance(source.timestamp, TimestampField):
-        timestamp = FieldTimestamp(source.timestamp.field, _MILLISECONDS[source.timestamp.format])
+        timestamp = _timestamp(source.timestamp)
     max_ahead = None if ticks is None else ticks.time.most_ahead
     event = None if source.dedupe is None else source.dedupe.field
     exact = tuple(values.fields) if isinstance(values, Payloads) else ()
     codec = Codec(values, source.max_value_bytes, timestamp, event, exact, max_ahead)
-    return Configured(mechanism, codec)
+    return Configured(mechanism, in_format(file, codec))
+
+
+def in_format(file: PipelineFile, codec: Codec) -> Codec:
+    """Return a codec that reads the same fields in the format of the source."""
+    source, timestamp = file.pipeline.source, codec.timestamp
+    numbers: tuple[str, ...] = ()
+    if source.coerce is not None:
+        numbers = fields_of_numbers(codec.domain)
+        if timestamp is not None and not isinstance(timestamp, TextTimestamp):
+            numbers += (timestamp.field,)
+    wire = _wire(file, codec.names)
+    return replace(codec, envelope=source.envelope, numbers=numbers, wire=wire)
+
+
+def _wire(file: PipelineFile, names: Sequence[str]) -> Wire | None:
+    """Return how records with a schema are read, which must hold these fields; None for JSON."""
+    section = file.pipeline.source.format
+    if not isinstance(section, RecordFormat):
+        return None
+    inner = [] if section.envelope == "cloudevents" else names
+    if section.registry is None:
+        try:
+            return RawAvro(AvroSchema.of(section.schema_file, inner))
+        except UnusableSchema as error:
+            raise ConfigurationError(f"source.format.schema_file: {error}") from None
+    settings = partial(section.registry.settings, file.resolve)
+    return Registered(section.kind, SchemaRegistry(section.registry.url, settings), inner)
+
+
+def _timestamp(section: TimestampField) -> FieldTimestamp:
+    if section.format == "rfc3339":
+        return TextTimestamp(section.field)
+    return FieldTimestamp(section.field, _MILLISECONDS[section.format])
 
 
 def remarks_of(file: PipelineFile, mechanism: Mechanism) -> list[str]:

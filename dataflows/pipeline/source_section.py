@@ -1,31 +1,86 @@
 """Declare the section of a pipeline file that says what is read."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+import orjson
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
-from fugu.dataflows.base.section import Section
+from fugu.dataflows.base.field_paths import FieldName
+from fugu.dataflows.base.section import Section, named_file
 from fugu.dataflows.kafka.partitioner import Partitioner
+from fugu.dataflows.kafka.schema_registry import RegistrySection
 from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.sections import SecretSource, TopicName
+from fugu.dataflows.records.envelopes import ENVELOPES, Envelope, problems_of
+from fugu.dataflows.records.registered import SchemaKind
+from fugu.dataflows.records.time_units import Format
 
 
 class TimestampField(Section):
     """Read event time from a field of the record."""
 
-    field: str
+    field: FieldName
     """The field that holds the time."""
-    format: Literal["epoch-ms", "epoch-s"]
-    """Say how the time is written: milliseconds or seconds since 1970."""
+    format: Format
+    """Say how the time is written: milliseconds or seconds since 1970, or as text."""
 
 
 class Dedupe(Section):
     """Recognise records sent twice by an event id, among the last `remember` of their stream."""
 
-    field: str
+    field: FieldName
     """The field that holds the event id."""
     remember: int = Field(default=16, ge=1, le=1_000)
     """Say how many ids each stream remembers."""
+
+
+def _avro_file(given: object, about: ValidationInfo) -> object:
+    if not isinstance(given, str):
+        raise ValueError("write the name of a file with a schema of Avro")
+    path = named_file(given, about)
+    try:
+        return orjson.loads(path.read_bytes())
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror})") from None
+    except orjson.JSONDecodeError:
+        raise ValueError(f"{path} holds no JSON; write a schema of Avro (.avsc)") from None
+
+
+class RecordFormat(Section):
+    """Say what records are, where they have schemas."""
+
+    kind: SchemaKind
+    """Avro, or JSON behind the id of a JSON Schema."""
+    registry: RegistrySection | None = None
+    """Where schemas are: records begin with the id of theirs."""
+    schema_file: Annotated[
+        object, BeforeValidator(_avro_file), WithJsonSchema({"type": "string"})
+    ] = None
+    """The schema (.avsc) of all records, which are nothing but Avro."""
+    envelope: Literal["cloudevents", "debezium"] | None = None
+    """What is in a record is in an envelope."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.registry is None) == (self.schema_file is None):
+            raise ValueError("write either registry or schema_file")
+        if self.schema_file is not None and self.kind != "avro":
+            raise ValueError("schema_file: is for kind: avro; write registry")
+        return self
+
+    @property
+    def as_read(self) -> dict[str, object]:
+        """Return what says how records are read; where the registry is does not."""
+        return {"kind": self.kind, "schema": self.schema_file, "envelope": self.envelope}
 
 
 class EpsilonAndDelta(Section):
@@ -82,8 +137,20 @@ class Source(Section):
         default=None, json_schema_extra=_or_a_topic
     )
     """The topic of changes of policies."""
-    value: str | Annotated[list[str], Field(min_length=1)]
+    value: Annotated[
+        Annotated[FieldName, Tag("a name")]
+        | Annotated[list[FieldName], Field(min_length=1), Tag("a list")],
+        Discriminator(lambda value: "a list" if isinstance(value, list) else "a name"),
+    ]
     """The field that is released, or a list of fields."""
+    format: Annotated[
+        Annotated[Literal["json", "cloudevents", "debezium"], Tag("a word")]
+        | Annotated[RecordFormat, Tag("a section")],
+        Discriminator(lambda value: "a word" if isinstance(value, str) else "a section"),
+    ] = "json"
+    """Say what records are: JSON, JSON in an envelope, or a section about schemas."""
+    coerce: Literal["numbers"] | None = None
+    """Read numbers that are written as text, too, where a number is read: `numbers`."""
     partitioner: Partitioner | Literal["auto"] = "auto"
     """Say how producers choose the partition of a key; `auto` finds it out."""
     partitions: Literal["fixed", "follow"] = "fixed"
@@ -111,6 +178,34 @@ class Source(Section):
         | None
     ) = None
     """The most that all pipelines over the topic may come to together: nats, or a section."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for key, names in {
+            "value": self.fields,
+            "timestamp": [self.timestamp.field] if isinstance(self.timestamp, Section) else [],
+            "dedupe": [] if self.dedupe is None else [self.dedupe.field],
+        }.items():
+            for problem in self.problems_of(names):
+                raise ValueError(f"{key}: {problem}")
+        return self
+
+    def problems_of(self, names: Iterable[str]) -> list[str]:
+        """Return why records of this format hold no such fields."""
+        return [] if self.envelope is None else problems_of(self.envelope, names)
+
+    @property
+    def non_defaults(self) -> set[str]:
+        """Return the keys that say something else than what holds without them."""
+        fields = type(self).model_fields
+        return {name for name in fields if getattr(self, name) != fields[name].default}
+
+    @property
+    def envelope(self) -> Envelope | None:
+        """Return what opens records; None for plain JSON."""
+        if isinstance(self.format, RecordFormat):
+            return ENVELOPES.get(self.format.envelope or "")
+        return ENVELOPES.get(self.format)
 
     @property
     def declared_budget(self) -> DeclaredBudget | None:

@@ -16,6 +16,7 @@ import orjson
 from pydantic import Field, TypeAdapter, ValidationError
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.field_paths import released_name
 from fugu.dataflows.base.section import NO_FILES
 from fugu.dataflows.kinds import Operator, OperatorSection
 from fugu.dataflows.kinds.families.section import Noise
@@ -198,7 +199,7 @@ def promise_of(file: PipelineFile, mechanism: Mechanism, identity: str = "") -> 
             version=pipeline.version,
             digest=mechanism.law_digest().hex(),
         ),
-        fields=list(pipeline.source.fields),
+        fields=list(map(released_name, pipeline.source.fields)),
         released_as=operator.values(pipeline.source.fields).released_as,
         depends_on_the_past=_depends_on_the_past(mechanism),
         noise=operator.noise,

@@ -7,6 +7,7 @@ import numpy as np
 import orjson
 
 from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.base.field_paths import released_name
 from fugu.dataflows.records.json_fields import Record, Refused, required
 
 _OUTSIDE = -1
@@ -29,8 +30,14 @@ class Alphabet:
         self.index: dict[object, int] = {symbol: i for i, symbol in enumerate(alphabet)}
         self._type = type(alphabet[0])
         self.other = _OUTSIDE if other is None else self.index[other]
-        self._start = b"{" + orjson.dumps(field) + b":"
+        self.released_name = released_name(field)
+        self._start = b"{" + orjson.dumps(self.released_name) + b":"
         self._symbols = [orjson.dumps(symbol) for symbol in alphabet]
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Return the field."""
+        return (self.field,)
 
     @property
     def size(self) -> int:
@@ -40,6 +47,10 @@ class Alphabet:
     def read(self, record: Record) -> int:
         """Return the index of the symbol."""
         return self.index_of(required(record, self.field))
+
+    def read_release(self, release: Record) -> int:
+        """Return the index of the symbol that a release shows."""
+        return self.index_of(required(release, self.released_name))
 
     def read_column(self, records: Sequence[Record]) -> list[int]:
         """Read many records at once."""

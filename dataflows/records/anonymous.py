@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import orjson
 
+from fugu.dataflows.base.field_paths import released_name
+
 
 @dataclass(frozen=True)
 class AnonymousRecords:
@@ -28,7 +30,11 @@ class AnonymousRecords:
     def write(self, start: int, category: int, points: Sequence[tuple[int, str | int]]) -> bytes:
         """Write the record of a person in the window that begins at `start`."""
         placed = [[start + quantum * self.quantum, location] for quantum, location in points]
-        record = {"start": start, self.sensitive: self.values[category], "points": placed}
+        record = {
+            "start": start,
+            released_name(self.sensitive): self.values[category],
+            "points": placed,
+        }
         return orjson.dumps(record)
 
     def about(self, start: int, end: int, records: int | None) -> bytes:

@@ -6,22 +6,31 @@ refused, they are read again one by one, and that decides.
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import repeat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from math import isfinite
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import orjson
 from numpy.typing import DTypeLike
 
-from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Reason, RefusedRecords
+from fugu.dataflows.base.batches import (
+    Batch,
+    DeadLetters,
+    Decoded,
+    Header,
+    Reason,
+    RefusedRecords,
+)
 from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.records.deduplication import event_digest
-from fugu.dataflows.records.exact_numbers import rounded
+from fugu.dataflows.records.envelopes import Debezium, Envelope
+from fugu.dataflows.records.exact_numbers import holds_no_number, rounded
 from fugu.dataflows.records.json_fields import FieldTimestamp, Record, Refused, required
+from fugu.dataflows.records.record_shape import RecordShape
+from fugu.dataflows.records.registered import Wire
 from fugu.dataflows.records.released_as import ReleasedAs
 from fugu.dataflows.records.times_ahead import without_times_ahead
 from fugu.operators import compiled
@@ -49,6 +58,11 @@ class Values(Protocol):
     @property
     def field(self) -> str:
         """Return the field, or the first one."""
+        ...
+
+    @property
+    def fields(self) -> Sequence[str]:
+        """Return all fields."""
         ...
 
     @property
@@ -91,7 +105,8 @@ class Codec:
     """Read the records of one pipeline: values, times and, where duplicates go, event ids.
 
     Fields in `exact` may hold no number that reading would round. A time may be `max_ahead`
-    milliseconds after that of its record in Kafka.
+    milliseconds after that of its record in Kafka. Records may be in an `envelope`. Fields in
+    `numbers` may hold a number as text. Without a `wire`, records are JSON.
     """
 
     domain: Values
@@ -100,6 +115,14 @@ class Codec:
     event: str | None = None
     exact: tuple[str, ...] = ()
     max_ahead: int | None = None
+    envelope: Envelope | None = None
+    numbers: tuple[str, ...] = ()
+    wire: Wire | None = None
+
+    @property
+    def reads_headers(self) -> bool:
+        """Return whether records are read with their headers."""
+        return self.envelope is not None and self.envelope.reads_headers
 
     def decode(self, batch: Batch) -> Decoded:
         """Split a batch into accepted columns and dead letters."""
@@ -116,10 +139,19 @@ class Codec:
             return decode_columns(batch, self.scanner, LARGEST_KEY_BYTES, self._decode_lists)
         return self._decode_lists(batch)
 
+    def opened(self, content: bytes) -> Record:
+        """Return the object in which paths begin, of a record without headers."""
+        return self._shape.opened(self._loads(content), [])
+
+    @property
+    def on_plain_json(self) -> "Codec":
+        """Return a codec that reads the same paths in objects of JSON, for made-up records."""
+        return replace(self, envelope=None, wire=None)
+
     @cached_property
     def scanner(self) -> "Scanner | None":
         """Return what reads most records of a column, where that can be compiled."""
-        if not compiled.available():
+        if self.wire is not None or self.envelope is not None or not compiled.available():
             return None
         from fugu.dataflows.records.scanner import scanner_of
 
@@ -127,8 +159,14 @@ class Codec:
 
     def warm_up(self) -> None:
         """Compile what reads columns, before the first record waits for it."""
+        if self.wire is not None:
+            self.wire.prepare()
         if self.scanner is not None:
             self.scanner.read(OptionalByteColumn.of([b"{}"]))
+
+    def is_ready(self, batch: Batch) -> bool:
+        """Return whether a batch can be read at once, or waits for a schema."""
+        return self.wire is None or self.wire.is_ready(batch.values)
 
     def _decode_lists(self, batch: Batch) -> Decoded:
         read, count = _Read(), len(batch.offsets)
@@ -167,15 +205,22 @@ class Codec:
         if max(map(len, contents)) > self.max_value_bytes:
             return False
         try:
-            records = list(map(orjson.loads, contents))
-            if set(map(type, records)) != {dict}:
-                return False
+            records = list(map(self._loads, contents))
+            if self._shape.changes_nothing:
+                if set(map(type, records)) != {dict}:
+                    return False
+            else:
+                some = zip(records, batch.headers[first:end], strict=True)
+                records = [self._shape.shaped(record, headers) for record, headers in some]
             values = self.domain.read_column(records)
             times = [] if self.timestamp is None else self.timestamp.read_column(records)
             events = [] if self.event is None else [_event(r, self.event) for r in records]
         except (orjson.JSONDecodeError, Refused):
             return False
-        if self.exact and any(map(rounded, contents, records, repeat(self.exact))):
+        if self.exact and any(
+            self._rounded(*one)
+            for one in zip(contents, records, batch.headers[first:end], strict=True)
+        ):
             return False
         read.values += values
         read.times += times
@@ -193,7 +238,7 @@ class Codec:
                     raise Refused(Reason.NO_KEY)
                 if len(key) > LARGEST_KEY_BYTES:
                     raise Refused(Reason.TOO_LARGE)
-                record = self._parse(batch.values[index])
+                record = self._parse(batch.values[index], batch.headers[index])
                 value = self.domain.read(record)
                 times = [] if self.timestamp is None else [self.timestamp.read(record)]
                 events = [] if self.event is None else [_event(record, self.event)]
@@ -211,7 +256,9 @@ class Codec:
         key, content = batch.keys[index], batch.values[index]
         if not key or len(key) > LARGEST_KEY_BYTES:
             return
-        time = arrivals[index] if self.timestamp is None else _time(content, self.timestamp)
+        time: int | None = arrivals[index]
+        if self.timestamp is not None:
+            time = self._time(content, batch.headers[index], self.timestamp)
         if time is not None:
             read.timed.offsets.append(batch.offsets[index])
             read.timed.timestamps.append(time)
@@ -222,30 +269,73 @@ class Codec:
         assert isinstance(self.domain, Domain)
         return self.domain.write(releases)
 
-    def _parse(self, content: bytes | None) -> Record:
+    def _parse(self, content: bytes | None, headers: Sequence[Header]) -> Record:
         if content is None:
-            raise Refused(Reason.TOMBSTONE)
+            raise Refused(self._of_nothing)
         if len(content) > self.max_value_bytes:
             raise Refused(Reason.TOO_LARGE)
         try:
-            record = orjson.loads(content)
+            record = self._loads(content)
         except orjson.JSONDecodeError:
-            raise self._refusal(content) from None
-        if type(record) is not dict:
-            raise Refused(Reason.WRONG_TYPE)
-        if self.exact and rounded(content, record, self.exact):
+            raise self._refusal(content, headers) from None
+        record = self._shape.shaped(record, headers)
+        if self.exact and self._rounded(content, record, headers):
             raise Refused(Reason.OUTSIDE_DOMAIN, self.exact[0])
         return record
 
-    def _refusal(self, content: bytes) -> Refused:
+    def _refusal(self, content: bytes, headers: Sequence[Header]) -> Refused:
         """Tell a number that JSON cannot hold from text that is no JSON at all."""
-        record = _any_json(content)
+        try:
+            record = self._shape.shaped(_any_json(content), headers)
+        except Refused:
+            record = {}
         fields = [self.domain.field] + ([self.timestamp.field] if self.timestamp else [])
         for name in fields:
-            number = record.get(name) if isinstance(record, dict) else None
+            number = record.get(name)
             if isinstance(number, float) and not isfinite(number):
                 return Refused(Reason.NOT_FINITE, name)
         return Refused(Reason.NOT_JSON)
+
+    @property
+    def _of_nothing(self) -> Reason:
+        """Return why a record without a value is refused; of rows it says that one is gone."""
+        return Reason.ROW_DELETED if isinstance(self.envelope, Debezium) else Reason.TOMBSTONE
+
+    @property
+    def _loads(self) -> Callable[[bytes], Any]:
+        return orjson.loads if self.wire is None else self.wire.read
+
+    @property
+    def names(self) -> list[str]:
+        """Return the fields that are read."""
+        names = [*self.domain.fields, *self.exact]
+        names += [] if self.timestamp is None else [self.timestamp.field]
+        return names + ([] if self.event is None else [self.event])
+
+    @cached_property
+    def _shape(self) -> RecordShape:
+        return RecordShape.of(self.envelope, self.names, self.numbers)
+
+    def _rounded(self, content: bytes, record: Record, headers: Sequence[Header]) -> bool:
+        if self.wire is not None:
+            return any(holds_no_number(record.get(name)) for name in self.exact)
+        opened = partial(self._shape.opened, headers=headers)
+        return rounded(content, record, self.exact, opened)
+
+    def _time(
+        self, content: bytes | None, headers: Sequence[Header], timestamp: FieldTimestamp
+    ) -> int | None:
+        """Return the time of a record, whatever else it holds."""
+        try:
+            record = self._loads(content or b"")
+        except Refused:
+            return None
+        except orjson.JSONDecodeError:
+            record = _any_json(content or b"")
+        try:
+            return timestamp.read(self._shape.shaped(record, headers))
+        except Refused:
+            return None
 
 
 def _arrivals(timestamps: Sequence[int]) -> Sequence[int]:
@@ -253,18 +343,6 @@ def _arrivals(timestamps: Sequence[int]) -> Sequence[int]:
     if min(timestamps, default=0) >= 0:
         return timestamps
     return [max(one, 0) for one in timestamps]
-
-
-def _time(content: bytes | None, timestamp: FieldTimestamp) -> int | None:
-    """Return the time of a record, whatever else it holds."""
-    try:
-        record = orjson.loads(content or b"")
-    except orjson.JSONDecodeError:
-        record = _any_json(content or b"")
-    try:
-        return timestamp.read(record) if isinstance(record, dict) else None
-    except Refused:
-        return None
 
 
 def _any_json(content: bytes) -> object:

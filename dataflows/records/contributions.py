@@ -31,6 +31,11 @@ class YesOrNo:
 
     field: str
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Return the field."""
+        return (self.field,)
+
     def read(self, record: Record) -> int:
         """Return 1 or 0."""
         value = required(record, self.field)
@@ -66,8 +71,8 @@ class Contributions:
         self.groups = groups
         self.amounts = amounts
         self.lower, self.upper = lower, upper
-        fields = [reader.field for reader in (amounts, groups) if reader is not None]
-        self.field = fields[0] if fields else ""
+        self.fields = tuple(one.field for one in (amounts, groups) if one is not None)
+        self.field = self.fields[0] if self.fields else ""
 
     def read(self, record: Record) -> tuple[int, int]:
         """Return the index of the group, and units."""
@@ -103,6 +108,7 @@ class SetContributions:
 
     def __init__(self, groups: Alphabet) -> None:
         self.field = groups.field
+        self.fields = groups.fields
         self.groups = groups
 
     def read(self, record: Record) -> tuple[int, int]:

@@ -11,10 +11,11 @@ True
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from math import isfinite
 
+from fugu.dataflows.base.field_paths import flattened
 from fugu.dataflows.records.json_fields import Record
 
 _AS_WRITTEN = {str, int, bool, type(None)}
@@ -29,10 +30,16 @@ class _Rounded:
     """Stand for a number that no 64-bit integer or double equals."""
 
 
-def rounded(content: bytes, record: Record, fields: Sequence[str]) -> bool:
+def rounded(
+    content: bytes,
+    record: Record,
+    fields: Sequence[str],
+    opened: Callable[[Record], Record] = lambda record: record,
+) -> bool:
     """Return whether any of these fields holds such a number, or is nested too deeply to tell.
 
-    `record` is what orjson read of the JSON object.
+    `record` is what orjson read of the JSON object, flattened where a name is a path;
+    `opened` takes its envelope off.
     """
     if _AS_WRITTEN.issuperset([type(record.get(name)) for name in fields]):
         return False
@@ -40,7 +47,7 @@ def rounded(content: bytes, record: Record, fields: Sequence[str]) -> bool:
         return False
     try:
         exact = json.loads(content, parse_int=_integer, parse_float=_double)
-        return any(_holds_rounded(exact.get(name)) for name in fields)
+        return any(map(_holds_rounded, flattened(opened(exact), fields).values()))
     except RecursionError:
         return True
 
@@ -65,3 +72,12 @@ def _holds_rounded(value: object) -> bool:
     if isinstance(value, list):
         return any(map(_holds_rounded, value))
     return isinstance(value, _Rounded)
+
+
+def holds_no_number(value: object) -> bool:
+    """Return whether a value that is not JSON holds a double that JSON cannot write."""
+    if isinstance(value, dict):
+        return any(map(holds_no_number, value.values()))
+    if isinstance(value, list):
+        return any(map(holds_no_number, value))
+    return isinstance(value, float) and not isfinite(value)

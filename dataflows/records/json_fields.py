@@ -1,7 +1,9 @@
 """Read single fields of a JSON object strictly: `"3"` is not `3`, `true` is not `1`."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
@@ -67,6 +69,10 @@ class FieldTimestamp:
             raise Refused(Reason.OUTSIDE_DOMAIN, self.field)
         return milliseconds
 
+    def written(self, milliseconds: int) -> object:
+        """Return what a record holds that is of this time."""
+        return milliseconds // self.milliseconds_per_unit
+
     def read_column(self, records: Sequence[Record]) -> list[int]:
         """Read many records at once."""
         column = [one for record in records if type(one := record.get(self.field)) is int]
@@ -74,4 +80,45 @@ class FieldTimestamp:
             milliseconds = [one * self.milliseconds_per_unit for one in column]
             if min(milliseconds) >= 0 and max(milliseconds) <= LATEST_TIMESTAMP:
                 return milliseconds
+        return list(map(self.read, records))
+
+
+_RFC_3339 = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d{1,12})?(?:[Zz]|[-+]\d\d:\d\d)", re.ASCII
+)
+_MILLISECOND = timedelta(milliseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class TextTimestamp(FieldTimestamp):
+    """Read event time as RFC 3339 writes it, with its offset from UTC; parts of milliseconds go.
+
+    >>> TextTimestamp("time").read({"time": "1970-01-01T01:00:00.0429+01:00"})
+    42
+    """
+
+    milliseconds_per_unit: int = 1
+
+    def read(self, record: Record) -> int:
+        """Return milliseconds since 1970."""
+        value = required(record, self.field)
+        if type(value) is not str or not _RFC_3339.fullmatch(value):
+            raise Refused(Reason.WRONG_TYPE, self.field)
+        try:
+            moment = datetime.fromisoformat(value.upper())
+            milliseconds = (moment - _EPOCH) // _MILLISECOND
+        except (ValueError, OverflowError):  # such as a second 60, which no clock can name
+            raise Refused(Reason.OUTSIDE_DOMAIN, self.field) from None
+        if not 0 <= milliseconds <= LATEST_TIMESTAMP:
+            raise Refused(Reason.OUTSIDE_DOMAIN, self.field)
+        return milliseconds
+
+    def written(self, milliseconds: int) -> object:
+        """Return the time in UTC."""
+        moment = _EPOCH + milliseconds * _MILLISECOND
+        return moment.isoformat(timespec="milliseconds")
+
+    def read_column(self, records: Sequence[Record]) -> list[int]:
+        """Read many records."""
         return list(map(self.read, records))

@@ -10,6 +10,7 @@ import numpy as np
 import orjson
 
 from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.base.field_paths import released_name
 from fugu.dataflows.records.json_fields import (
     ENDS,
     WORTH_JSON_WRITING,
@@ -64,9 +65,14 @@ class Numbers:
     def __init__(self, field: str, *, units_per_one: int) -> None:
         self.field = field
         self.units_per_one = units_per_one
-        self._start = b"{%b:" % orjson.dumps(field)
+        self._start = b"{%b:" % orjson.dumps(released_name(field))
         self._decimals = decimals_of(units_per_one)
         self._form = b"%b%%.%df%%b" % (self._start.replace(b"%", b"%%"), self._decimals)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Return the field."""
+        return (self.field,)
 
     def read(self, record: Record) -> int:
         """Return the number in units, rounded to the nearest."""

@@ -12,6 +12,7 @@ import orjson
 
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.columns import NONE, OptionalByteColumn
+from fugu.dataflows.base.field_paths import released_name
 from fugu.dataflows.records.json_columns import joined, json_column
 from fugu.dataflows.records.json_fields import Record, Refused, required
 from fugu.dataflows.records.released_as import ReleasedAs
@@ -47,7 +48,7 @@ class Payloads:
     dtype = np.dtype(object)
 
     def __init__(self, fields: Sequence[str], *, null: NullValue) -> None:
-        self.fields = list(fields)
+        self.fields = tuple(fields)
         self.field = self.fields[0]
         self.null = null
 
@@ -60,12 +61,18 @@ class Payloads:
         if missing:
             return None
         try:
-            payload = orjson.dumps(values[self.field] if len(values) == 1 else values)
+            payload = orjson.dumps(self._released(values))
         except orjson.JSONEncodeError:  # nested more deeply than orjson writes
             raise Refused(Reason.OUTSIDE_DOMAIN, self.field) from None
         if len(payload) > LARGEST_PAYLOAD_BYTES:  # 1e15 is written with all its digits
             raise Refused(Reason.TOO_LARGE, self.field)
         return payload
+
+    def _released(self, values: Record) -> object:
+        """Return the content of the one field, or an object with the names that are released."""
+        if len(values) == 1:
+            return values[self.field]
+        return {released_name(field): value for field, value in values.items()}
 
     def read_column(self, records: Sequence[Record]) -> Sequence[bytes | None]:
         """Read many records; one field without a null is written without another look."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.records.column_readers import Reader, reader_of
-from fugu.dataflows.records.json_fields import LATEST_TIMESTAMP, FieldTimestamp
+from fugu.dataflows.records.json_fields import LATEST_TIMESTAMP, FieldTimestamp, TextTimestamp
 from fugu.dataflows.records.scanned.compiled_events import (
     LONGEST_EVENT_BYTES,
     PREFIX_BYTES,
@@ -70,7 +70,7 @@ class Scanner:
     def _names(self) -> FieldNames:
         asked = [] if self.timestamp is None else [self.timestamp.field]
         asked += [] if self.event is None else [self.event]
-        return FieldNames([*self.values.fields, *asked, *self.exact])
+        return FieldNames.of([*self.values.fields, *asked, *self.exact])
 
 
 def scanner_of(
@@ -82,7 +82,7 @@ def scanner_of(
 ) -> Scanner | None:
     """Return what reads as a codec with these fields does; None where that takes the codec."""
     values = reader_of(domain)
-    if values is None or not agrees_with_orjson():
+    if values is None or isinstance(timestamp, TextTimestamp) or not agrees_with_orjson():
         return None
     return Scanner(values, max_value_bytes, timestamp, event, exact)
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 EARLIEST_MEANT = 10**11
 """The first millisecond that is taken as meant, in 1973: seconds of now are less."""
-Format = Literal["epoch-ms", "epoch-s"]
+Format = Literal["epoch-ms", "epoch-s", "rfc3339"]
 
 
 def advice(unit: Format, *, too_small: bool) -> str:

@@ -14,6 +14,7 @@ import orjson
 
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.field_paths import flattened
 from fugu.dataflows.records.codec import Codec
 from fugu.operators.mechanism import Integers
 
@@ -107,9 +108,13 @@ class History:
             ) from None
         if not isinstance(record, dict):
             raise ConfigurationError(f"{place}: write one JSON object a line")
+        found = flattened(record, (key, value))
         for name in (key, value):
-            if name not in record:
+            if name not in found:
                 raise ConfigurationError(f"{place}: field {name} is missing")
-            if type(record[name]) not in (str, int):
+        symbol = found[value]
+        for name in (key, value):
+            if type(found[name]) not in (str, int):
                 raise ConfigurationError(f"{place}: field {name} is neither text nor an integer")
-        self.add(record[key], record[value])
+        assert isinstance(symbol, str | int)
+        self.add(found[key], symbol)

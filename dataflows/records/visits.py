@@ -30,6 +30,7 @@ class Visits:
 
     def __init__(self, location: str, sensitive: str, values: Sequence[str]) -> None:
         self.field = location
+        self.fields = (location, sensitive)
         self.sensitive = Alphabet(sensitive, values)
 
     def read(self, record: Record) -> bytes:

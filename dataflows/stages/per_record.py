@@ -109,7 +109,8 @@ class PerRecord(StreamStage):
         table.keys_of(np.arange(len(streams)))
         keys = [streams[number % WORTH_HASHING] for number in range(count)]
         with suppress(BudgetExhausted):
-            made_up = Decoded(0, range(count), [0] * count, keys, values, None, DeadLetters())
+            events = None if self.deduplication is None else range(1, count + 1)
+            made_up = Decoded(0, range(count), [0] * count, keys, values, events, DeadLetters())
             return apart(made_up, table)
         return None
 

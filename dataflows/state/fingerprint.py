@@ -131,7 +131,9 @@ _ADVICE = {
     "law": "epsilon, alphabet, model or budget changed (or window, threshold, warm_up or empty of "
     "a temporal operator). " + _MIGRATE,
     "reading": "source.value, timestamp, partitioner or dedupe, or operator.alphabet, other, ticks "
-    "or null changed, so the same records would be read as others. If it is partitioner alone, "
+    "or null changed, so the same records would be read as others. A name with a point or a "
+    "bracket in it is a path since this version of Fugu: for one field of that name write it in "
+    "backticks and quotes ('`odd.name`'), and nothing has changed. If it is partitioner alone, "
     "stop with the old one and run fugu state repartition. Otherwise: " + _MIGRATE,
     "version": _MIGRATE,
     "key_epoch": "the state was rotated to another key; use the key file that fugu state rotate "

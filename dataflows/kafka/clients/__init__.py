@@ -29,6 +29,8 @@ def client_of(connection: Connection, generation: int = 0) -> Client:
         raise _unusable("kafka.client: librdkafka", reason, _OTHER)
     if connection.transactions is True:
         raise _unusable("kafka.transactions: true", reason, "delete kafka.transactions")
+    if connection.settings:
+        raise _unusable("kafka.settings", reason, "delete kafka.settings")
     _say_once(reason)
     return KafkaPythonClient(connection, generation)
 

@@ -21,6 +21,7 @@ from fugu.dataflows.kafka.native.settings import (
     WRITING,
     Settings,
     settings_of,
+    writing_settings_of,
 )
 from fugu.dataflows.kafka.native.transactions import (
     NativeTransactionalWriter,
@@ -38,6 +39,7 @@ class NativeClient(CopyClient):
     def __init__(self, connection: Connection, generation: int = 0) -> None:
         self.name = f"librdkafka {version()} (confluent-kafka {library_version})"
         self._settings = settings_of(connection)
+        self._beside = writing_settings_of(connection)
         self._troubles = LoginTroubles(connection.bootstrap)
         self._administrator = KafkaPythonClient(connection, generation)
         self._transactions = connection.transactions
@@ -98,4 +100,4 @@ class NativeClient(CopyClient):
 
     @property
     def _writing(self) -> Settings:
-        return {**self._settings, **WRITING, "batch.size": self._largest_batch}
+        return {**self._settings, **self._beside, "batch.size": self._largest_batch}

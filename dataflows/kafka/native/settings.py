@@ -4,6 +4,7 @@ import ssl
 from typing import Any
 
 from fugu.dataflows.kafka import client
+from fugu.dataflows.kafka.allowed_settings import PRODUCING
 from fugu.dataflows.kafka.connection import Connection, Credentials
 from fugu.dataflows.kafka.tls import Tls
 
@@ -78,11 +79,13 @@ TRANSACTIONS: Settings = {
 
 def settings_of(connection: Connection) -> Settings:
     """Return settings of librdkafka's producer, consumer and admin client."""
+    chosen = {name: one for name, one in connection.settings.items() if name not in PRODUCING}
     settings: Settings = {
-        "bootstrap.servers": connection.bootstrap,
         "client.id": "fugu",
-        "security.protocol": connection.protocol,
         "reconnect.backoff.max.ms": 1_000,
+        **chosen,
+        "bootstrap.servers": connection.bootstrap,
+        "security.protocol": connection.protocol,
         "allow.auto.create.topics": connection.embedded,
     }
     if connection.tls is not None:
@@ -90,6 +93,12 @@ def settings_of(connection: Connection) -> Settings:
     if connection.credentials is not None:
         settings |= _sasl(connection.credentials)
     return settings
+
+
+def writing_settings_of(connection: Connection) -> Settings:
+    """Return settings that a producer has beside those."""
+    chosen = {name: one for name, one in connection.settings.items() if name in PRODUCING}
+    return {**chosen, **WRITING}
 
 
 def _tls(tls: Tls) -> Settings:

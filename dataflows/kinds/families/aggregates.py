@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from fugu.dataflows.base.field_paths import FieldName
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds.families.ranges import RangeSection
 from fugu.dataflows.kinds.families.section import Evaluation, Noise, OperatorSection
@@ -38,7 +39,7 @@ class TickSection(EventTimeTicks):
 class Amounts(RangeSection):
     """Sum a number of each record, clamped to a range."""
 
-    field: str
+    field: FieldName
     """The field of the number that is summed."""
 
     @model_validator(mode="after")

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal, Self
 import numpy as np
 from pydantic import AliasChoices, Field, model_validator
 
+from fugu.dataflows.base.field_paths import holds, released_name
 from fugu.dataflows.base.section import Epsilon, Section
 from fugu.dataflows.base.ticks import Several, Ticks
 from fugu.dataflows.kinds.families.section import Files, OperatorSection
@@ -174,16 +175,18 @@ class TemporalOperator(OperatorSection):
     def check_fields(self, fields: Sequence[str], time: str | None, event: str | None) -> None:
         if len(set(fields)) != len(fields):
             raise ValueError("source.value: name every field once")
-        if time in fields:
+        if len(set(map(released_name, fields))) != len(fields):
             raise ValueError(
-                f"source.value: {time} is the time of a record, and would say in every release "
-                "where it came from"
+                "source.value: a release shows a field under the last name of its path, and two of "
+                "these are the same; name one of them, or what holds both"
             )
-        if event in fields:
-            raise ValueError(
-                f"source.value: {event} names a record, and would say in every release which one "
-                "it was"
-            )
+        told = {time: "time of a record, and would say in every release where it came from"}
+        told[event] = "name of a record, and would say in every release which one it was"
+        for inner, what in told.items():
+            for outer in fields:
+                if inner is not None and holds(outer, inner):
+                    verb = "is" if outer == inner else "holds"
+                    raise ValueError(f"source.value: {outer} {verb} the {what}")
 
     def in_ticks(self) -> Ticks | None:
         if isinstance(self.ticks, str):

@@ -10,6 +10,7 @@ import orjson
 
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.errors import CannotBeAudited
+from fugu.dataflows.base.field_paths import placed
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds import AlphabetOperator
 from fugu.dataflows.kinds.families.ranges import RangeSection
@@ -100,12 +101,12 @@ class Line:
     def record(self, value: object, time: int, number: int) -> bytes:
         """Return a record with this value in every field that is released."""
         source, timestamp = self.pipeline.source, self.configured.codec.timestamp
-        document = dict.fromkeys(source.fields, value)
+        document: dict[str, object] = dict.fromkeys(source.fields, value)
         if timestamp is not None:
-            document[timestamp.field] = time // timestamp.milliseconds_per_unit
+            document[timestamp.field] = timestamp.written(time)
         if source.dedupe is not None:
             document[source.dedupe.field] = number
-        return orjson.dumps(document)
+        return orjson.dumps(placed(document))
 
 
 @dataclass(eq=False)

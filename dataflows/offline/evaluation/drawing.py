@@ -14,7 +14,10 @@ from heapq import heappush, heappushpop
 import orjson
 
 from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.base.field_paths import flattened, placed
 from fugu.dataflows.kafka.client import Client, Topic
+from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.json_fields import Refused
 
 Line = tuple[int, int, int, bytes, bytes]
 """Time, partition, offset, key and content of a record."""
@@ -82,18 +85,22 @@ def draw(client: Client, topic: Topic, drawn: DrawnUsers) -> None:
 
 
 def written(
-    lines: Iterable[Line], fields: Sequence[str], key_field: str, time_field: str | None
+    lines: Iterable[Line],
+    fields: Sequence[str],
+    key_field: str,
+    time_field: str | None,
+    codec: Codec,
 ) -> Iterator[bytes]:
     """Yield one JSON object for each record: its key, and of its fields only these.
 
-    Records that are no JSON objects are passed over, and so are keys that are no text.
+    Records that are no objects are passed over, and so are keys that are no text.
     """
     for time, _, _, key, value in lines:
         try:
-            record, name = orjson.loads(value), key.decode()
-        except (orjson.JSONDecodeError, UnicodeDecodeError):
-            continue
-        if isinstance(record, dict):
-            kept = {one: record[one] for one in fields if one in record}
+            record, name = codec.opened(value), key.decode()
+            kept = placed(flattened(record, fields))
             when = {} if time_field is None else {time_field: time}
-            yield orjson.dumps({key_field: name, **when, **kept}, option=orjson.OPT_APPEND_NEWLINE)
+            line = {key_field: name, **when, **kept}
+            yield orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
+        except (orjson.JSONDecodeError, orjson.JSONEncodeError, UnicodeDecodeError, Refused):
+            continue

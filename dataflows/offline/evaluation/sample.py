@@ -15,6 +15,7 @@ import orjson
 
 from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Reason
 from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.base.field_paths import placed
 from fugu.dataflows.base.stream_time import StreamTime
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.pipeline.config import Pipeline
@@ -130,7 +131,7 @@ def _decoded(lines: list[bytes], key_field: str, codec: Codec) -> Decoded:
         keys.append(key)
         values.append(line)
     count = len(numbers)
-    codec = replace(codec, max_ahead=None)
+    codec = replace(codec, max_ahead=None, wire=None)
     decoded = codec.decode(Batch(0, numbers, [0] * count, keys, values, [[]] * count))
     decoded.dead.extend(dead)
     return decoded
@@ -161,5 +162,5 @@ def _streams(keys: Sequence[bytes]) -> Integers:
 def _example(key_field: str, codec: Codec) -> str:
     time = None if codec.timestamp is None else codec.timestamp.field
     fields = (codec.domain.field, time, codec.event)
-    shown = "".join(f', "{field}": …' for field in fields if field)
-    return f'{{"{key_field}": "user-1"{shown}}}'
+    record = {key_field: "user-1"} | placed({field: "…" for field in fields if field})
+    return orjson.dumps(record).decode().replace('"…"', "…").replace(",", ", ").replace(":", ": ")

@@ -20,8 +20,8 @@ Flags = NDArray[np.bool_]
 _DEEPEST = 60
 _NO_FIELD = -1
 COMMA, _COLON = np.uint8(ord(",")), np.uint8(ord(":"))
-_OPEN_OBJECT, _CLOSE_OBJECT = np.uint8(ord("{")), np.uint8(ord("}"))
-_OPEN_LIST, _CLOSE_LIST = np.uint8(ord("[")), np.uint8(ord("]"))
+OPEN_OBJECT, CLOSE_OBJECT = np.uint8(ord("{")), np.uint8(ord("}"))
+OPEN_LIST, CLOSE_LIST = np.uint8(ord("[")), np.uint8(ord("]"))
 _SPACE, _TAB, _LINE_FEED, _RETURN = 32, 9, 10, 13
 _T, _F, _N = np.uint8(ord("t")), np.uint8(ord("f")), np.uint8(ord("n"))
 _WORDS = np.frombuffer(b"true false null", dtype=np.uint8)
@@ -110,7 +110,7 @@ def _is_object(
 ) -> bool:
     """Return whether a record is sure to be an object, and note its fields in column `row`."""
     at = after_spaces(content, begin, end)
-    if at >= end or content[at] != _OPEN_OBJECT:
+    if at >= end or content[at] != OPEN_OBJECT:
         return False
     at += ONE
     # Bits say what is open, the innermost first: 1 for an object, 0 for a list.
@@ -121,7 +121,7 @@ def _is_object(
         if at >= end:
             return False
         inside_object = nesting & ONE == ONE
-        if content[at] == (_CLOSE_OBJECT if inside_object else _CLOSE_LIST):
+        if content[at] == (CLOSE_OBJECT if inside_object else CLOSE_LIST):
             at += ONE
             nesting, depth, just_opened = nesting >> ONE, depth - 1, False
             if depth == 1 and open_field != _NO_FIELD:
@@ -148,11 +148,11 @@ def _is_object(
         if at >= end:
             return False
         value, first = at, content[at]
-        just_opened = first in (_OPEN_OBJECT, _OPEN_LIST)
+        just_opened = first in (OPEN_OBJECT, OPEN_LIST)
         if just_opened:
             if depth == _DEEPEST:
                 return False
-            kind = OBJECT if first == _OPEN_OBJECT else LIST
+            kind = OBJECT if first == OPEN_OBJECT else LIST
             nesting, depth = nesting << ONE | np.uint64(kind == OBJECT), depth + 1
             at += ONE
             open_field = field if depth == 2 else open_field

@@ -63,7 +63,7 @@ _FIELD, _LONGEST = "a", 1_000
 @cache
 def agrees_with_orjson() -> bool:
     """Return whether the two agree on records of every shape."""
-    spans = Spans(OptionalByteColumn.of(_RECORDS), _LONGEST, FieldNames([_FIELD]))
+    spans = Spans(OptionalByteColumn.of(_RECORDS), _LONGEST, FieldNames.of([_FIELD]))
     kinds, begins, ends = (column.tolist() for column in spans.of(_FIELD)[1:4])
     content = spans.of(_FIELD).content
     for number, (record, sure) in enumerate(zip(_RECORDS, spans.sure.tolist(), strict=True)):

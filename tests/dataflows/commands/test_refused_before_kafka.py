@@ -11,9 +11,9 @@ from fugu.dataflows.commands.init import init
 NOWHERE = ("localhost:9092", "localhost:1")
 
 
-def fugu(command: str, path: Path) -> tuple[int, str]:
+def fugu(command: str, path: Path, *options: str) -> tuple[int, str]:
     done = subprocess.run(
-        [sys.executable, "-m", "fugu", command, str(path)], capture_output=True, text=True
+        [sys.executable, "-m", "fugu", command, str(path), *options], capture_output=True, text=True
     )
     return done.returncode, " ".join((done.stdout + done.stderr).replace("│", " ").split())
 
@@ -51,3 +51,17 @@ def test_a_refused_start_leaves_nothing_behind(pipeline: Path) -> None:
     before = sorted(path.name for path in pipeline.parent.iterdir())
     fugu("run", pipeline)
     assert sorted(path.name for path in pipeline.parent.iterdir()) == before
+
+
+def test_a_path_that_no_record_of_a_sample_holds(pipeline: Path, tmp_path: Path) -> None:
+    sample = tmp_path / "sample.jsonl"
+    sample.write_text('{"key":"ann","data":{"zone":"rest","note":"canary"}}\n' * 3)
+    pipeline.write_text(pipeline.read_text().replace("value: value", "value: data.zone"))
+    told = ("--sample", str(sample))
+    exited, said = fugu("validate", pipeline, *told)
+    assert exited == 0, said
+    pipeline.write_text(pipeline.read_text().replace("value: data.zone", "value: data.zones"))
+    exited, said = fugu("validate", pipeline, *told)
+    assert exited == 1, said
+    assert "no line can be used: field_missing (data.zones): 3, first in line 1" in said
+    assert "canary" not in said

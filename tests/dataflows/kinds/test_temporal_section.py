@@ -120,7 +120,10 @@ def test_an_epsilon_that_no_threshold_has_is_refused_with_what_to_do(tmp_path: P
         ({"budget": {"total": 10}}, "budget: nothing is charged for displacing values"),
         ({"source": PIPELINE["source"] | {"budget": 5}}, "source.budget: counts epsilon"),
         ({"source": PIPELINE["source"] | {"value": ["bpm", "at"]}}, "at is the time of a record"),
-        ({"source": PIPELINE["source"] | {"value": "id", "dedupe": {"field": "id"}}}, "id names a"),
+        (
+            {"source": PIPELINE["source"] | {"value": "id", "dedupe": {"field": "id"}}},
+            "id is the name",
+        ),
         ({"source": PIPELINE["source"] | {"value": ["bpm", "bpm"]}}, "name every field once"),
         ({"source": PIPELINE["source"] | {"value": []}}, "source.value"),
     ],

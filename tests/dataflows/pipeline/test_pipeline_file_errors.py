@@ -83,7 +83,7 @@ def test_a_correct_file_is_read_with_its_defaults(tmp_path: Path) -> None:
             "value: zone",
             "value: zone\n  timestamp: {field: at, format: epoch-ns}",
             5,
-            "source.timestamp.format: input should be 'epoch-ms' or 'epoch-s'",
+            "source.timestamp.format: input should be 'epoch-ms', 'epoch-s' or 'rfc3339'",
         ),
         ("value: zone", "value: zone\n  max_batch: 0", 5, "greater than or equal to 1"),
         ("value: zone", "value: zone\n  budget: 0", 5, "source.budget: input should be greater"),

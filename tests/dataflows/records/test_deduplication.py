@@ -7,6 +7,7 @@ from fugu.dataflows.base.batches import Reason, Sanitized
 from fugu.dataflows.records.deduplication import Deduplication, event_digest
 from fugu.dataflows.stages.per_record import row_columns
 from fugu.dataflows.state.row_table import RowTable
+from fugu.operators import compiled
 from fugu.operators.budget import Budgeted
 from fugu.operators.mechanism import Kind
 from tests.dataflows.stages.columns import CRR, Message, batch_of, codec, lift
@@ -92,3 +93,11 @@ def test_a_record_without_an_event_id_is_refused() -> None:
     (sanitized,), _ = run([(b"a", b'{"zone": "rest"}'), record(b"a", 1.5)])
     assert sanitized.dead.reasons == [Reason.FIELD_MISSING, Reason.WRONG_TYPE]
     assert sanitized.dead.fields == ["id", "id"]
+
+
+@pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")
+def test_a_stage_that_knows_events_is_warmed_up() -> None:
+    stage = lift(deduplication=DEDUPE)
+    made = stage.warm_up(np.zeros(40, dtype=np.int64))
+    assert made is not None
+    assert len(made.keys) == 40

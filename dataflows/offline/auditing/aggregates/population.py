@@ -9,6 +9,7 @@ import orjson
 
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.errors import CannotBeAudited
+from fugu.dataflows.base.field_paths import placed
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kafka.partitioner import Partitioner, partition_of
 from fugu.dataflows.offline.auditing.aggregates.contributions import NONE, Contribution
@@ -84,17 +85,17 @@ class Population:
     def _record(self, tick: int, one: Contribution) -> bytes | None:
         """Write a record that keeps its place and time, whatever it contributes."""
         if one != NONE:
-            return orjson.dumps({**self._when(tick), **dict(one.fields)})
+            return orjson.dumps(placed({**self._when(tick), **dict(one.fields)}))
         return self._beat(tick) if self.keeps_presence else None
 
     def _beat(self, tick: int) -> bytes:
         """Write a record with a time and no contribution: it is refused, and its time counts."""
-        start = orjson.dumps(self._when(tick)).removesuffix(b"}")
+        start = orjson.dumps(placed(self._when(tick))).removesuffix(b"}")
         return start + b"," * (len(start) > 1) + b'"none":NaN}'
 
-    def _when(self, tick: int) -> dict[str, int]:
+    def _when(self, tick: int) -> dict[str, object]:
         time = self.timestamp
-        return {} if time is None else {time.field: self._time(tick) // time.milliseconds_per_unit}
+        return {} if time is None else {time.field: time.written(self._time(tick))}
 
     def _time(self, tick: int) -> int:
         """Return the last time of a tick that records can state."""

@@ -67,7 +67,7 @@ class Aggregate:
         changes = dict(self.changes)
         for batch in self.population.batches(said, self.first):
             tables[batch.partition] = _written_and_read(tables[batch.partition], bounding)
-            bounded = bounding(self.codec.decode(batch), tables[batch.partition])
+            bounded = bounding(self.codec.on_plain_json.decode(batch), tables[batch.partition])
             for partial in bounded.partials:
                 if (change := changes.pop(partial.tick, None)) is not None:
                     entries.append(PolicyChange(change).encoded())

@@ -7,6 +7,7 @@ import numpy as np
 import orjson
 
 from fugu.dataflows.base.batches import Header, Outgoing
+from fugu.dataflows.base.field_paths import released_name
 from fugu.dataflows.offline.auditing.labels import label_beside, label_of
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.codec import Values
@@ -58,12 +59,13 @@ class PublishedNumbers:
         if known is not None:
             return known
         record = orjson.loads(value)
-        told, confidence = record[self.domain.field], record.get("confidence")
+        name = released_name(self.domain.field)
+        told, confidence = record[name], record.get("confidence")
         numbers = self._numbers(told if isinstance(told, list) else [told])
         if isinstance(self.domain, Alphabet) and not isinstance(self.domain, SymbolSets):
             label = label_of(value, headers)
         else:
-            label = label_beside(record, self.domain.field, headers)
+            label = label_beside(record, name, headers)
         sure = np.nan if confidence is None else float(confidence)
         row = (*numbers, sure, float(record.get("repeated", False)), label)
         if len(self._known) < _REMEMBERED:

@@ -1,9 +1,13 @@
 """A sample holds whole streams of some users, in order, and of their fields only those needed."""
 
+from dataclasses import replace
+
 import orjson
 
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.offline.evaluation.drawing import DrawnUsers, written
+from fugu.dataflows.records.envelopes import Debezium
+from tests.dataflows.stages.columns import codec
 
 USERS, EACH = 200, 5
 
@@ -26,7 +30,9 @@ def drawn(users: int, seed: int = 0, each: int = EACH) -> list[dict[str, object]
     found.add(batch(0, range(0, USERS, 2)))
     found.add(batch(1, range(1, USERS, 2)))
     assert found.drawn == min(users, USERS)
-    return [orjson.loads(line) for line in written(found.in_order(), ["zone"], "key", None)]
+    return [
+        orjson.loads(line) for line in written(found.in_order(), ["zone"], "key", None, codec())
+    ]
 
 
 def test_a_user_is_drawn_with_all_records_in_their_order() -> None:
@@ -61,4 +67,14 @@ def test_what_is_no_record_is_passed_over() -> None:
             [[]] * 4,
         )
     )
-    assert list(written(found.in_order(), ["zone"], "key", None)) == []
+    assert list(written(found.in_order(), ["zone"], "key", None, codec())) == []
+
+
+def test_of_a_change_nothing_is_drawn_but_the_fields_that_are_read() -> None:
+    change = {"op": "u", "before": {"zone": "canary"}, "after": {"zone": "rest", "note": "canary"}}
+    values = [orjson.dumps({"schema": {}, "payload": change}), orjson.dumps(change | {"op": "d"})]
+    rows = replace(codec(), envelope=Debezium())
+    found = DrawnUsers(10, 10, 0)
+    found.add(Batch(0, [0, 1], [1, 1], [b"a", b"a"], values, [[], []]))
+    lines = list(written(found.in_order(), ["after.zone", "op"], "key", None, rows))
+    assert list(map(orjson.loads, lines)) == [{"key": "a", "after": {"zone": "rest"}, "op": "u"}]

@@ -16,7 +16,7 @@ from fugu.dataflows.records.payloads import Payloads
 from tests.dataflows.records.scanned.reading import ZONES, batch_of, is_read_alike_where_sure
 
 _SCANNED = "fugu.dataflows.records.scanned.compiled_"
-_MOST_BATCHES, _RECORDS = 40, 150
+_MOST_BATCHES, _RECORDS = 80, 150
 _READERS = [
     Codec(domain, 400)
     for domain in (
@@ -24,6 +24,8 @@ _READERS = [
         Numbers("x", units_per_one=100),
         Payloads(["x"], null="as_none"),
         SetContributions(Alphabet("zone", ZONES)),
+        Contributions(Alphabet("zone.zone", ZONES), None),
+        Numbers("x[1]", units_per_one=100),
     )
 ]
 
@@ -52,6 +54,7 @@ FAULTS: dict[str, tuple[str, str, Callable[[], object]]] = {
     "other whitespace": ("objects", "_TAB", lambda: 11),
     "any name": ("objects", "_field_of", lambda: lambda *columns: len(columns[4]) - 1),
     "doubles near a half": ("units", "_CLEAR", lambda: 0.51),
+    "items inside of items": ("items", "_after_nested", lambda: lambda _, begin, end: begin + 1),
     "small payloads": ("payloads", "_SMALLEST", lambda: 20),
 }
 """Module, name and what is there instead, where a scanner has the fault."""

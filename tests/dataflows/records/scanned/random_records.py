@@ -141,6 +141,8 @@ class RandomRecords:
             value = self._number()
         elif random < 0.85 and name == b"at":
             value = b"%d" % self._random.randrange(10 ** self._random.randrange(1, 15))
+        elif depth == 0 and random < 0.93:
+            value = self._object(1) if random < 0.9 else self._list(1)
         else:
             value = self._value(depth)
         if random < 0.5:
@@ -211,7 +213,7 @@ class RandomRecords:
         return sign + whole + self._choice([b"", b"." + fraction]) + exponent
 
     def _spaces(self) -> bytes:
-        return self._choice(SPACES) if self._random.random() > 0.002 else self._choice(BAD_SPACES)
+        return self._choice(SPACES) if self._random.random() > 0.005 else self._choice(BAD_SPACES)
 
     def _damaged(self, record: bytes) -> bytes:
         random = self._random

@@ -41,6 +41,12 @@ DOMAINS: list[Values] = [
     Contributions(None, YesOrNo("x")),
     SetContributions(Alphabet("zone", ZONES)),
     SetContributions(Alphabet("x", [0, 1, 2], other=2)),
+    Symbols("zone.zone", ZONES),
+    Symbols("zone[1]", ZONES),
+    Numbers("x.x[0].x", units_per_one=100),
+    Payloads(["zone[0].x"], null="as_none"),
+    Payloads(["zone.zone", "x[2]"], null="error"),
+    Contributions(Alphabet("zone[0].zone", ZONES), Numbers("x.x", units_per_one=8), upper=9),
 ]
 """All that a pipeline file can ask for."""
 _BETWEEN = [
@@ -67,6 +73,7 @@ CODECS = [
         (FieldTimestamp("at", 1000), None, ("zone",)),
         (None, "at", ("zone", "x")),
         (FieldTimestamp("at", 1), "zone", ("x",)),
+        (FieldTimestamp("at.at", 1), "zone.x", ("zone.zone", "x[0]")),
     ]
 ]
 

@@ -8,8 +8,11 @@ from pathlib import Path
 import orjson
 import pytest
 
+from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.codec import WORTH_SCANNING, Codec
 from fugu.dataflows.records.contributions import Contributions
+from fugu.dataflows.records.json_fields import FieldTimestamp
+from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.records.symbols import Symbols
 from fugu.operators import compiled
 from tests.dataflows.records.scanned.planted_faults import FAULTS
@@ -119,8 +122,41 @@ def test_ordinary_records_are_left_to_nobody(record: bytes) -> None:
 
 def test_all_domains_but_payloads_of_several_fields_are_scanned() -> None:
     left = [domain for domain in DOMAINS if Codec(domain, 400).scanner is None]
-    assert [domain.field for domain in left] == ["zone"]
-    assert len(SCANNING) == len(CODECS) - 4
+    assert [domain.field for domain in left] == ["zone", "zone.zone"]
+    assert len(SCANNING) == len(CODECS) - 2 * 5
+
+
+def test_nested_fields_are_left_to_nobody() -> None:
+    codec = Codec(
+        Contributions(
+            Alphabet("data.hearts[1].`a.zone`", ZONES), Numbers("data.x", units_per_one=1)
+        ),
+        LARGEST_VALUE,
+        FieldTimestamp("meta.at", 1),
+        "id",
+        ("data.x",),
+    )
+    record = (
+        b'{"id":"e","data":{"data":{"x":9},"zone":"rest","hearts": [ {"a.zone":"x]"} , '
+        b'{"a":{"zone":1},"a.zone":"light"}],"x":1},"meta":{"at":3}}'
+    )
+    assert codec.scanner is not None
+    found = codec.scanner.read(scattered([record]))
+    assert found.sure.all()
+    assert found.values.tolist() == [[1, 1]]
+    assert is_read_alike(codec, batch_with([record] * WORTH_SCANNING))
+
+
+def test_of_two_objects_of_one_name_the_last_one_counts() -> None:
+    codec = Codec(Symbols("zone.zone", ZONES), LARGEST_VALUE)
+    for record in (
+        b'{"zone":{"zone":"rest"},"zone":{}}',
+        b'{"zone":{"zone":"rest"},"zone":1}',
+        b'{"zone":{"zone":"rest"},"zone":{"zone":"light"}}',
+        b'{"zone":{"zone":"rest","zone":"light"},"x":{"zone":"vigorous"}}',
+        b'{"zone":[{"zone":"rest"}]}',
+    ):
+        assert is_read_alike(codec, batch_with([record] * WORTH_SCANNING)), record
 
 
 def test_events_of_every_length_have_their_digest() -> None:

@@ -1,0 +1,148 @@
+"""Ask a Schema Registry for schemas, while the partitions that need them wait.
+
+It is asked beside the dataflow. What it has said is kept as long as the process runs; that it has
+no schema of an id, for a minute.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from fugu.dataflows.base.errors import ConfigurationError, FuguError
+from fugu.dataflows.base.install import install
+from fugu.dataflows.base.section import Section
+from fugu.dataflows.kafka.password import Password, Resolve
+from fugu.dataflows.records.registered import SchemaText, schema_id
+
+log = logging.getLogger(__name__)
+
+_ASK_AGAIN, _TIMEOUT = 1.0, 5.0
+_UNKNOWN_FOR = 60.0
+_NOT_FOUND = 404
+
+
+class RegistrySection(Section):
+    """Say where the Schema Registry is, and how to log in."""
+
+    url: Annotated[str, Field(pattern=r"^https?://[^\s@]+$")]
+    """Its address: `http://` or `https://`, without a password in it."""
+    username: str | None = None
+    """The name of the user, where it asks for one."""
+    password: Password | None = None
+    """Say where the password of the user is."""
+    ca: str | None = None
+    """The file (PEM) of the authorities that signed its certificate."""
+
+    def settings(self, resolve: Resolve) -> dict[str, Any]:
+        """Return the settings of the client."""
+        found: dict[str, Any] = {"url": self.url, "timeout": _TIMEOUT, "max.retries": 0}
+        if self.ca is not None:
+            found["ssl.ca.location"] = str(resolve(self.ca))
+        if self.username is not None:
+            if self.password is None:
+                raise ConfigurationError("source.format.registry: username needs a password")
+            password = self.password.read("password", resolve).get_secret_value()
+            found["basic.auth.user.info"] = f"{self.username}:{password}"
+        return found
+
+
+class RegistryUnavailable(FuguError):
+    """Report that the registry gives no answer."""
+
+
+class SchemaRegistry:
+    """Hold schemas by id."""
+
+    def __init__(self, url: str, settings: Callable[[], dict[str, Any]]) -> None:
+        self.url = url
+        self._settings = settings
+        self.away_since: float | None = None
+        """The monotonic moment since when it does not answer."""
+        self._known: dict[int, SchemaText] = {}
+        self._unknown: dict[int, float] = {}
+        self._asker = ThreadPoolExecutor(1, thread_name_prefix="schema-registry")
+        self._asked: Future[None] | None = None
+        self._next = 0.0
+
+    @cached_property
+    def _client(self) -> Any:
+        try:
+            from confluent_kafka.schema_registry import SchemaRegistryClient
+        except ImportError:
+            raise ConfigurationError(
+                f"source.format.registry: needs the extra registry: {install('registry')}"
+            ) from None
+        for name in ("httpx", "authlib"):
+            logging.getLogger(name).setLevel(logging.WARNING)
+        return SchemaRegistryClient(self._settings())
+
+    def prepare(self) -> None:
+        """Make the client; `ConfigurationError` says what it lacks."""
+        _ = self._client
+
+    def text_of(self, number: int) -> SchemaText | None:
+        """Return a schema; wait for the answer if there never was one."""
+        if number not in self._known and number not in self._unknown:
+            self._ask(number)
+        return self._known.get(number)
+
+    def are_there(self, contents: Iterable[bytes | None]) -> bool:
+        """Return whether all schemas of some records are known; ask for those that are not."""
+        numbers = {one for content in contents if (one := schema_id(content)) is not None}
+        missing = sorted(number for number in numbers if not self._is_told(number))
+        if not missing:
+            return True
+        if self._asked is not None and not self._asked.done():
+            return False
+        if time.monotonic() >= self._next:
+            self._asked = self._asker.submit(self._ask_for, missing)
+        return False
+
+    def _is_told(self, number: int) -> bool:
+        until = self._unknown.get(number, 0.0)
+        return number in self._known or time.monotonic() < until
+
+    def _ask_for(self, numbers: list[int]) -> None:
+        try:
+            for number in numbers:
+                self._ask(number)
+        except RegistryUnavailable as error:
+            if self.away_since is None:
+                self.away_since = time.monotonic()
+                log.warning("%s", error)
+            self._next = time.monotonic() + _ASK_AGAIN
+        else:
+            self.away_since = None
+
+    def _ask(self, number: int) -> None:
+        from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+        try:
+            found = self._client.get_schema(number)
+            references = self._referenced(found.references)
+        except SchemaRegistryError as error:
+            if error.http_status_code != _NOT_FOUND:
+                raise self._away(f"it answers {error.http_status_code}") from None
+            self._unknown[number] = time.monotonic() + _UNKNOWN_FOR
+            return
+        except Exception as error:  # of whatever kind: no connection, no JSON
+            raise self._away(type(error).__name__) from None
+        kind, text = found.schema_type or "AVRO", found.schema_str or ""
+        self._known[number] = SchemaText(kind, text, references)
+
+    def _referenced(self, references: Any) -> dict[str, str]:
+        """Return the schemas that a schema refers to, those first that others refer to."""
+        found: dict[str, str] = {}
+        for one in references or []:
+            schema = self._client.get_version(one.subject, one.version).schema
+            found |= self._referenced(schema.references)
+            found[one.name] = schema.schema_str or ""
+        return found
+
+    def _away(self, why: str) -> RegistryUnavailable:
+        return RegistryUnavailable(f"the schema registry at {self.url} cannot be asked ({why})")

@@ -1,0 +1,25 @@
+"""Notice that the schema registry gives no answer, so that records wait."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fugu.dataflows.monitoring.notices import Kind, Notice
+from fugu.dataflows.records.registered import Schemas
+
+
+@dataclass(frozen=True)
+class RegistryAway:
+    """Look whether a registry has answered the last time that it was asked."""
+
+    topic: str
+    schemas: Schemas
+
+    def notices(self, now: float) -> Iterable[Notice]:
+        """Return what is to be said."""
+        since = self.schemas.away_since
+        if since is not None:
+            text = (
+                f"topic {self.topic}: records wait for a schema, and the registry at "
+                f"{self.schemas.url} has not answered for {now - since:.0f} s"
+            )
+            yield Notice(Kind.REGISTRY_AWAY, self.topic, None, text, still=True)

@@ -1,0 +1,51 @@
+"""Bring what was read of a record into the form that fields are read from."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from fugu.dataflows.base.batches import Header, Reason
+from fugu.dataflows.base.field_paths import flattened, is_plain
+from fugu.dataflows.records.envelopes import Envelope
+from fugu.dataflows.records.json_fields import Record, Refused
+from fugu.dataflows.records.numerals import coerced
+
+
+@dataclass(frozen=True)
+class RecordShape:
+    """Open an `envelope`, follow `paths`, and read `numbers` that are written as text.
+
+    Without paths a record stays what JSON holds.
+    """
+
+    envelope: Envelope | None
+    paths: tuple[str, ...]
+    numbers: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, envelope: Envelope | None, names: Iterable[str], numbers: tuple[str, ...]
+    ) -> "RecordShape":
+        """Return the simplest form in which these fields are found."""
+        paths = tuple(dict.fromkeys(names))
+        as_they_are = envelope is None and not numbers and all(map(is_plain, paths))
+        return cls(envelope, () if as_they_are else paths, numbers)
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Return whether an object of JSON is in this form already."""
+        return not self.paths and self.envelope is None
+
+    def opened(self, parsed: object, headers: Sequence[Header]) -> Record:
+        """Return the object in which paths begin; `Refused` if there is none."""
+        if self.envelope is not None:
+            return self.envelope.opened(parsed, headers)
+        if not isinstance(parsed, dict):
+            raise Refused(Reason.WRONG_TYPE)
+        return parsed
+
+    def shaped(self, parsed: object, headers: Sequence[Header]) -> Record:
+        """Return the fields that are read, by their names."""
+        record = self.opened(parsed, headers)
+        if self.paths:
+            record = flattened(record, self.paths)
+        return coerced(record, self.numbers) if self.numbers else record

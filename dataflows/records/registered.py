@@ -1,0 +1,154 @@
+"""Read records whose first bytes name a schema in a registry, as Confluent's serializers write.
+
+A dead letter has the id of a schema only where the registry knows it: other bytes may be anything.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import orjson
+
+from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.records.avro import AvroSchema, UnusableSchema
+from fugu.dataflows.records.json_fields import Refused
+
+SchemaKind = Literal["avro", "json_schema"]
+_KINDS = {"avro": "AVRO", "json_schema": "JSON"}
+_MAGIC = b"\0"
+PREFIX_BYTES = 5
+
+
+@dataclass(frozen=True)
+class SchemaText:
+    """Hold a schema as a registry has it, and those that it refers to, by name."""
+
+    kind: str
+    text: str
+    references: Mapping[str, str] = field(default_factory=dict)
+
+
+class Schemas(Protocol):
+    """Know schemas by id."""
+
+    @property
+    def url(self) -> str:
+        """Return where they are."""
+        ...
+
+    @property
+    def away_since(self) -> float | None:
+        """Return the monotonic moment since when nothing answers; None while something does."""
+        ...
+
+    def prepare(self) -> None:
+        """Raise `ConfigurationError` where nothing can be asked."""
+        ...
+
+    def are_there(self, contents: Iterable[bytes | None]) -> bool:
+        """Return whether all schemas of some records are known; ask for those that are not."""
+        ...
+
+    def text_of(self, number: int) -> SchemaText | None:
+        """Return a schema; None where the registry has none of this id."""
+        ...
+
+
+class Wire(Protocol):
+    """Read what a record holds from its bytes."""
+
+    def read(self, content: bytes) -> object:
+        """Return what JSON would hold; `Refused` if content is nothing of this format."""
+        ...
+
+    def prepare(self) -> None:
+        """Raise `ConfigurationError` where nothing can be read."""
+        ...
+
+    def is_ready(self, contents: Iterable[bytes | None]) -> bool:
+        """Return whether these records can be read at once."""
+        ...
+
+
+@dataclass(frozen=True)
+class RawAvro:
+    """Read records that are nothing but Avro of one schema."""
+
+    schema: AvroSchema
+
+    def read(self, content: bytes) -> object:
+        """Return the value."""
+        return self.schema.read(content)
+
+    def prepare(self) -> None:
+        """Do nothing: the schema is there."""
+
+    def is_ready(self, contents: Iterable[bytes | None]) -> bool:
+        """Return that the schema is there."""
+        return True
+
+
+@dataclass(frozen=True)
+class Registered:
+    """Read records of one kind of schema; each must be able to hold the fields with these names."""
+
+    kind: SchemaKind
+    schemas: Schemas
+    names: Sequence[str]
+    _known: dict[int, Callable[[bytes], object]] = field(default_factory=dict)
+
+    def read(self, content: bytes) -> object:
+        """Return the value behind the id of its schema."""
+        number = schema_id(content)
+        if number is None:
+            raise Refused(Reason.NO_SCHEMA_ID)
+        read = self._known.get(number)
+        if read is None:
+            found = self.schemas.text_of(number)
+            if found is None:
+                raise Refused(Reason.UNKNOWN_SCHEMA)
+            read = self._known[number] = self._reader(found)
+        try:
+            return read(content[PREFIX_BYTES:])
+        except UnusableSchema:
+            raise Refused(Reason.UNUSABLE_SCHEMA, f"schema {number}") from None
+        except Refused as refusal:
+            raise Refused(refusal.reason, f"schema {number}") from None
+
+    def prepare(self) -> None:
+        """Make the client of the registry."""
+        self.schemas.prepare()
+
+    def is_ready(self, contents: Iterable[bytes | None]) -> bool:
+        """Return whether all their schemas are there."""
+        return self.schemas.are_there(contents)
+
+    def _reader(self, found: SchemaText) -> Callable[[bytes], object]:
+        try:
+            if found.kind != _KINDS[self.kind]:
+                raise UnusableSchema(f"is of kind {found.kind}")
+            if self.kind == "json_schema":
+                return _json
+            others = {name: orjson.loads(text) for name, text in found.references.items()}
+            return AvroSchema.of(orjson.loads(found.text), self.names, others).read
+        except (UnusableSchema, orjson.JSONDecodeError) as error:
+            problem = UnusableSchema(str(error))
+
+            def refuse(_: bytes) -> object:
+                raise problem
+
+            return refuse
+
+
+def schema_id(content: bytes | None) -> int | None:
+    """Return the id of the schema that content begins with."""
+    if content is None or len(content) < PREFIX_BYTES or not content.startswith(_MAGIC):
+        return None
+    return int.from_bytes(content[1:PREFIX_BYTES], "big")
+
+
+def _json(content: bytes) -> object:
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError:
+        raise Refused(Reason.NOT_AS_SCHEMA) from None

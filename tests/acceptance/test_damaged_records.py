@@ -1,0 +1,18 @@
+"""A million damaged records of every format: each is read, or a dead letter that has no value."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.dataflows.records.test_avro import look_at_damaged_avro
+from tests.dataflows.records.test_envelopes import look_at_damaged_records
+
+
+@pytest.mark.acceptance
+def test_a_million_damaged_envelopes(tmp_path: Path) -> None:
+    look_at_damaged_records(tmp_path, 1_000_000)
+
+
+@pytest.mark.acceptance
+def test_a_million_damaged_records_of_avro(tmp_path: Path) -> None:
+    look_at_damaged_avro(tmp_path, 1_000_000)

@@ -1,0 +1,64 @@
+"""Producers of the page about formats write what its pipelines read."""
+
+import re
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from tests.kafka.clients import connected
+from tests.kafka.pipelines import ALPHABET, pipeline_document, write_pipeline
+from tests.kafka.registry import Registry
+from tests.kafka.topics import TopicFactory
+
+PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
+TIME = 1_767_225_600_000
+
+
+def blocks(language: str) -> list[str]:
+    """The blocks of code in the page."""
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(), re.DOTALL)
+
+
+SOURCES = {one["topic"]: one for one in (yaml.safe_load(it)["source"] for it in blocks("yaml"))}
+PRODUCERS = {
+    topic: producer
+    for topic in SOURCES
+    for producer in blocks("python")
+    if f'"{topic}"' in producer
+}
+
+
+def test_every_producer_of_the_page_is_run() -> None:
+    assert sorted(PRODUCERS.values()) == sorted(blocks("python"))
+
+
+@pytest.mark.parametrize("name", PRODUCERS)
+def test_a_producer_of_the_page_writes_what_its_pipeline_reads(
+    name: str, registry: Registry, bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    topic, own = (
+        topics("page"),
+        {"localhost:9092": bootstrap, "http://localhost:8081": registry.url},
+    )
+    producer, source = PRODUCERS[name].replace(name, topic), yaml.safe_dump(SOURCES[name])
+    for old, new in own.items():
+        producer, source = producer.replace(old, new), source.replace(old, new)
+    variables: dict[str, Any] = {}
+    exec(producer, variables)
+    (tmp_path / "reading.avsc").write_bytes(orjson.dumps(variables.get("schema")))
+    document = pipeline_document(bootstrap, topic, f"{topic}.out")
+    document["source"] |= yaml.safe_load(source) | {"topic": topic}
+    codec = configure(PipelineFile.read(write_pipeline(tmp_path, document))).codec
+    with closing(connected(bootstrap).reader(topic, headers=True)) as reader:
+        bounds = reader.bounds([0])[0]
+        [batch] = reader.read_range(0, bounds.start, bounds.end)
+    decoded = codec.decode(batch)
+    assert [ALPHABET[place] for place in decoded.values.tolist()] == ["rest", "light"]
+    assert list(decoded.timestamps) == [TIME, TIME]
+    assert set(decoded.dead.reasons) <= {"row_deleted"}
