@@ -5,7 +5,6 @@ by a copy that died: its replay must publish the same bytes, or readers who do n
 would get two draws of one truth.
 """
 
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -124,8 +123,3 @@ class Account:
             "pipeline; nothing more was published to this partition. Restore what changed, or "
             f"{NEW_PIPELINE}."
         )
-
-
-def said_missing(accounts: Sequence[Account]) -> str:
-    """Name the topics of accounts."""
-    return ", ".join(sorted({account.topic for account in accounts}))

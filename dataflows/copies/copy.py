@@ -9,7 +9,7 @@ takes positions from a present member of the group only.
 import logging
 import time
 from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from fugu.dataflows.base.metrics import (
     SNAPSHOT_AGE,
     Metrics,
 )
+from fugu.dataflows.copies.others import others_between
 from fugu.dataflows.copies.owned import Owned, Taken
 from fugu.dataflows.copies.takeover import Takeover, transactional_id
 from fugu.dataflows.flows.streams import StreamsPlan
@@ -29,8 +30,7 @@ from fugu.dataflows.kafka.client import CopyClient, Rebalance, identity_of
 from fugu.dataflows.kafka.release_times import ReleaseTimes
 from fugu.dataflows.kafka.sink import count_out
 from fugu.dataflows.stages.measured_stage import MeasuredStage
-from fugu.dataflows.state.changelog import Place
-from fugu.dataflows.state.state_topic import FINGERPRINT, StateTopic
+from fugu.dataflows.state.state_topic import StateTopic
 
 Written = Sequence[Outgoing]
 """What a batch has become: records for each output of the plan, in its order."""
@@ -252,34 +252,9 @@ class Copy(Rebalance):
         end = self._writer.acknowledged_end(topic, partition)
         assert end is not None
         first = end - count
-        if first > owned.end:
-            found = self._others_between(partition, owned.end, first)
-            if found:
-                self.metrics.add(FOREIGN_WRITES, found, topic, partition)
-                log.warning(
-                    "topic %s, partition %d: %d records are not of this copy, and do not count; "
-                    "nobody else may write to the state",
-                    topic,
-                    partition,
-                    found,
-                    extra={"topic": topic, "partition": partition},
-                )
+        found = others_between(self.client, topic, partition, owned.end, first)
+        self.metrics.add(FOREIGN_WRITES, found, topic, partition)
         owned.end = end + _MARKER
-
-    def _others_between(self, partition: int, start: int, end: int) -> int:
-        """Count records that others wrote; `StartRefused` if one of them is a committed block."""
-        topic = self.state.topic.name
-        with closing(self.client.reader(topic)) as reader:
-            bounds = reader.bounds([partition])[partition]
-            for batch in reader.read_range(partition, start, min(end, bounds.end)):
-                if any(key == FINGERPRINT or Place.of(key) for key in batch.keys):
-                    raise StartRefused(
-                        f"two_owners: topic {topic}, partition {partition}: something else has "
-                        f"committed state from offset {start} on. Two owners spend one budget "
-                        "twice. Find and stop the other, which does not keep to the consumer group."
-                    )
-        with closing(self.client.reader(topic, committed=False)) as reader:
-            return sum(len(b.offsets) for b in reader.read_range(partition, start, end))
 
     def _committed(self, owned: Owned) -> None:
         owned.touched = False

@@ -27,7 +27,28 @@ LOOK = "looked at before anything is created, by `validate --kafka` and by every
 COMMAND = "of a command that writes the state anew, not of a start"
 LATER = "met later, by what nobody can know before: "
 MISMATCH = "a replay makes other content than what was published"
+GIVEN = LATER + "a partition is looked at by whoever the consumer group gives it to"
 TABLE = {
+    "copies/accounts.py Account._digests": GIVEN,
+    "copies/accounts.py Account.look": GIVEN,
+    "copies/accounts.py Account.note": LATER + MISMATCH,
+    "copies/copy.py Copy._take_over": GIVEN,
+    "copies/moving.py move": COMMAND,
+    "copies/others.py others_between": LATER + "something else commits state",
+    "copies/planning.py _require_no_past": LOOK,
+    "copies/takeover.py Takeover._position": GIVEN,
+    "copies/takeover.py Takeover._require_own": GIVEN,
+    "copies/takeover.py Takeover._require_readable": GIVEN,
+    "copies/takeover.py _Patience.require_hope": GIVEN,
+    "flows/state_in_kafka.py find_state": LOOK,
+    "kafka/native/group_member.py NativeGroupMember.committed": GIVEN,
+    "kafka/native/group_member.py NativeGroupMember.poll": LATER + "no right to join the group",
+    "state/chain_reader.py ChainReader.require_whole": GIVEN,
+    "state/directory.py StateDirectory._refuse_after_a_move": LOOK,
+    "state/state_topic.py StateTopic.create": LATER
+    + "the state topic has other partitions than the source, when a state begins",
+    "state/state_topic.py StateTopic.read": LOOK,
+    "state/state_topic.py StateTopic.stored": LOOK,
     "flows/redriven_sinks.py RedrivenSinks.publish": COMMAND,
     "flows/rebuilding.py _require_nothing_there": COMMAND,
     "flows/replaying.py Replay._compare": COMMAND,
