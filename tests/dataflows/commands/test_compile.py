@@ -21,6 +21,7 @@ def without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy", None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_scipy")
 def test_a_kind_whose_package_is_not_installed_is_left_out_by_name(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
