@@ -48,7 +48,12 @@ def tables_of(outgoing: Outgoing) -> Iterator[OutgoingTable]:
     others = outgoing.keys, outgoing.timestamps, outgoing.headers
     if any(len(column) != count for column in others):
         raise ValueError("the columns of what goes out differ in length")
-    values, keys = map(OptionalByteColumn.of, (outgoing.values, outgoing.keys))
+    keys = OptionalByteColumn.of(outgoing.keys)
+    values: ByteColumn | OptionalByteColumn  # only who means it hands over a column with gaps
+    if isinstance(outgoing.values, OptionalByteColumn):
+        values = outgoing.values
+    else:
+        values = ByteColumn.of(outgoing.values)
     timestamps = column_of(outgoing.timestamps)
     begin = 0
     for end, names, contents in _with_same_names(outgoing.headers):
