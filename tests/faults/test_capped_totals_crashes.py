@@ -11,7 +11,7 @@ from tests.faults.killed_shards import Whole, killed_and_undisturbed
 from tests.kafka.records import NOW, Placed, Record, read_topic
 from tests.kafka.topics import TopicFactory
 
-USERS, TICKS, PERIOD, AT_MOST = 120, 30, 10, 3
+USERS, TICKS, PERIOD, AT_MOST = 120, 20, 10, 3
 SECOND = 1_000
 BEGIN = NOW // (PERIOD * SECOND) * PERIOD * SECOND
 DISTRICTS = ["harbour", "station"]
@@ -32,7 +32,7 @@ def test_killed_processes_release_the_same_totals_of_the_same_people(
     period, nearly without noise, says whether a restart let anybody count once more."""
     whole = Whole(TICKS * len(DISTRICTS), 0, partials=TICKS * PARTITIONS)
     killed, undisturbed = killed_and_undisturbed(
-        bootstrap, topics, tmp_path, rentals(), OPERATOR, whole, kills=3
+        bootstrap, topics, tmp_path, rentals(), OPERATOR, whole, kills=2
     )
     series = read_topic(bootstrap, killed["sink"]["topic"])
     assert series == read_topic(bootstrap, undisturbed["sink"]["topic"])

@@ -1,6 +1,7 @@
 """Personal caps on a sample: what is cut off, and which cap is said to err least."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ TICKS = 10
 def capped(directory: Path, at_most: int) -> PipelineFile:
     """Everybody of the crowd is there in every tick."""
     contributions = {"at_most": at_most, "per": "36500d", "allowance": "first"}
-    operator = {"kind": "real_time", "window": None, "epsilon": 5.0, "delta": 1e-6}
+    operator: dict[str, Any] = {"kind": "real_time", "window": None, "epsilon": 5.0, "delta": 1e-6}
     return written(directory, **operator, contributions=contributions)
 
 
@@ -33,7 +34,7 @@ def test_the_caps_of_a_sample_are_compared_against_figures_without_one(tmp_path:
     ticks = family.caps.uncapped.ticks
     expected = [max(0.0, 1.0 - at_most / ticks) for at_most in (1, 2, 4, 8, 16)]
     assert [one["cut_share"] for one in told] == pytest.approx(expected, abs=0.02)
-    assert np.all(np.diff([one["noise"] for one in told]) > 0)  # type: ignore[arg-type]
+    assert np.all(np.diff([one["noise"] for one in told]) > 0)
     errors = {one["at_most"]: one["mean_absolute_error"] for one in told}
     least = min(errors, key=lambda at_most: float(str(errors[at_most])))
     words = list(family.promises(report))
