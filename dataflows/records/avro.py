@@ -27,6 +27,8 @@ _PRIMITIVES = {
     **{"bytes": 1, "string": 1},
 }
 """The fewest bytes of a value."""
+_LARGEST = 10_000
+"""Types that are used again and again stand for more than is written down."""
 _UNREADABLE = (
     *(ValueError, LookupError, EOFError, ArithmeticError, TypeError, MemoryError),
     *(AttributeError, struct.error),
@@ -54,7 +56,8 @@ class AvroSchema:
         """Compile a schema, and those that it refers to by name; `UnusableSchema` says why not.
 
         A schema that holds one of the fields in none of its records is not used, nor one by which a
-        few bytes could become very much: one that holds itself, or many items of no bytes.
+        few bytes could become very much: one that holds itself, many items of no bytes, or too many
+        parts.
         """
         from fastavro.schema import parse_schema
 
@@ -95,6 +98,7 @@ class _Types:
 
     def __init__(self) -> None:
         self._named: dict[str, tuple[Schema, str]] = {}
+        self._measured = 0
 
     def collect(self, schema: Schema, space: str) -> None:
         if isinstance(schema, list):
@@ -129,6 +133,9 @@ class _Types:
 
     def measure(self, schema: Schema, space: str, outer: tuple[str, ...]) -> int:
         """Return the fewest bytes of a value; `UnusableSchema` where there may be no end."""
+        self._measured += 1
+        if self._measured > _LARGEST:
+            raise UnusableSchema(f"stands for more than {_LARGEST:,} parts")
         schema, space = self.resolved(schema, space)
         if isinstance(schema, str):
             return _PRIMITIVES[schema]

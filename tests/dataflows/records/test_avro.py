@@ -49,6 +49,15 @@ SOURCE = """value: hearts[0].zone
   format: {kind: avro, schema_file: reading.avsc}"""
 
 
+def doubled(times: int) -> dict[str, Any]:
+    """A schema of a record that holds two of the one before, and so on."""
+    whole: Any = "null"
+    for number in range(times):
+        fields = [{"name": "a", "type": whole}, {"name": "b", "type": f"R{number - 1}"}]
+        whole = {"type": "record", "name": f"R{number}", "fields": fields[: 1 + (number > 0)]}
+    return dict(whole)
+
+
 def reading(zone: str | None = "light", **more: object) -> dict[str, object]:
     hearts = [{"zone": zone, "note": "canary"}]
     whole = {"at": 7, "hearts": hearts, "last": None, "watts": Decimal("71.50"), "tags": {"a": 1}}
@@ -123,6 +132,7 @@ def test_a_pipeline_reads_raw_avro_by_a_schema_file(tmp_path: Path) -> None:
         ),
         ({"type": "record", "name": "R", "fields": [{"name": "a", "type": "Gone"}]}, "no schema"),
         ({"type": "record"}, "no schema"),
+        (doubled(40), "stands for more than 10,000 parts"),
         ("nothing", "no schema"),
         (SCHEMA, "has no heart.zone"),
     ],
