@@ -76,6 +76,7 @@ class Copy(Rebalance):
         self._stage = MeasuredStage(plan.stage, self._topic, metrics)
         self._times = ReleaseTimes(self._topic, metrics)
         self._given: list[int] = []
+        self._polled_at, self._held = 0.0, list[Batch]()
         self._member_id = ""
         self._lost = self._left = False
         self._cut_at = self._waiting_since = time.monotonic()
@@ -117,13 +118,24 @@ class Copy(Rebalance):
         return self._polled() if self.owned else []
 
     def _polled(self) -> list[Taken]:
-        batches, moment = self._reader.poll(self.plan.max_batch), time.monotonic()
+        if not self._held:
+            self._polled_at, self._held = time.monotonic(), self._reader.poll(self.plan.max_batch)
+        batches = self._ready()
         for batch in batches:
             self._require_following(batch)
             self.metrics.add(RECORDS_IN, len(batch.offsets), self._topic, batch.partition)
-            self._times.read(batch.partition, moment, len(batch.offsets))
+            self._times.read(batch.partition, self._polled_at, len(batch.offsets))
         self.in_flight += len(batches)
         return [Taken(self.owned[batch.partition], batch) for batch in batches]
+
+    def _ready(self) -> list[Batch]:
+        """Take out what can be read now; a partition waits from its first batch on that cannot."""
+        ready, held = list[Batch](), list[Batch]()
+        for batch in self._held:
+            waits = any(one.partition == batch.partition for one in held)
+            (held if waits or not self.plan.is_ready(batch) else ready).append(batch)
+        self._held = held
+        return ready
 
     def _require_following(self, batch: Batch) -> None:
         """Raise `FuguError` for records that are in a table already: they would be paid twice."""
@@ -174,6 +186,7 @@ class Copy(Rebalance):
 
     def _assign(self) -> None:
         """Read what is owned, from where each table stands."""
+        self._held = []
         self._reader.assign({one: owned.position for one, owned in self.owned.items()})
         for partition, owned in self.owned.items():
             self.metrics.standing.positions[self._topic, partition] = owned.position
@@ -240,9 +253,10 @@ class Copy(Rebalance):
             self._committed(owned)
 
     def _pass_marks(self, owned: Owned) -> None:
-        """Move on behind marks of transactions, which are no records."""
+        """Move on behind marks of transactions, which are no records, unless a batch waits."""
         behind = self._reader.position(owned.partition)
-        if behind is not None:
+        waits = any(batch.partition == owned.partition for batch in self._held)
+        if behind is not None and not waits:
             owned.position = max(owned.position, behind)
         self.metrics.standing.positions[self._topic, owned.partition] = owned.position
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -70,8 +71,9 @@ def serialized(registry: Registry, topic: str, text: str, zone: str) -> bytes:
     return content
 
 
+@pytest.mark.parametrize("store", ["disk", "kafka"])
 def test_schemas_evolve_and_wait_for_a_registry_that_is_away(
-    registry: Registry, bootstrap: str, topics: TopicFactory, tmp_path: Path
+    registry: Registry, bootstrap: str, topics: TopicFactory, tmp_path: Path, store: str
 ) -> None:
     source, port = topics("avro"), free_ports(1)
     sink = f"{source}.out"
@@ -99,6 +101,10 @@ def test_schemas_evolve_and_wait_for_a_registry_that_is_away(
         "format": {"kind": "avro", "registry": {"url": url}},
     }
     document["metrics"] = {"port": free_ports(1)}
+    if store == "kafka":
+        document["kafka"]["client"] = "librdkafka"
+        document["sink"]["create"] = True
+        document["state"] = {"store": store, "every": "200ms", "topic": f"{source}.state"}
     with (
         running(write_pipeline(tmp_path, document)) as process,
         closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer,
