@@ -162,7 +162,7 @@ class Source(Section):
         | Annotated[TimestampField, Tag("a section")],
         Discriminator(lambda value: "a section" if isinstance(value, dict) else "a word"),
     ] = "kafka"
-    """Say where the time of a record comes from."""
+    """The time of a record: `kafka`, `broker` (its clock), or {field: at, format: epoch-ms}."""
     max_value_bytes: int = Field(default=1_000_000, ge=1)
     """The largest value that is read; larger ones become dead letters."""
     max_batch: int = Field(default=5_000, ge=1, le=100_000)
