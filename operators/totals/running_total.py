@@ -22,8 +22,8 @@ from fugu.operators.totals.guarantees import total_guarantee
 from fugu.operators.totals.precision import Changes, Precision
 from fugu.operators.wevent.limits import (
     LARGEST_BINS,
-    LARGEST_EPSILON,
     LARGEST_VALUE,
+    require_epsilon_and_delta,
     require_length,
     require_size,
     vectors,
@@ -95,12 +95,7 @@ class RunningTotal:
         require_size("sensitivity", self.sensitivity, LARGEST_VALUE)
         require_size("changed_bins", self.changed_bins, min(2, self.bins))
         require_length(self.tick_milliseconds)
-        if not 0.0 < self.epsilon <= LARGEST_EPSILON:
-            raise ValueError(
-                f"epsilon: must be above 0 and at most {LARGEST_EPSILON:g} nats, not {self.epsilon}"
-            )
-        if not 0.0 < self.delta < 1.0:
-            raise ValueError(f"delta: must be above 0 and below 1, not {self.delta}")
+        require_epsilon_and_delta(self.epsilon, self.delta)
         object.__setattr__(self, "precision", self._precision(self._changes()))
 
     def _changes(self) -> Changes:
