@@ -1,4 +1,4 @@
-"""Real-time release: Gaussian noise at every tick, and a filter that learns how ticks correlate."""
+"""Release in real time: Gaussian noise at every tick, and a filter that learns correlations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

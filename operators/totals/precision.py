@@ -1,4 +1,4 @@
-"""The precision of factorised noise: how many steps a unit may have for (epsilon, delta)."""
+"""Choose the precision of factorised noise: how many steps a unit has, for (epsilon, delta)."""
 
 from dataclasses import dataclass
 from fractions import Fraction

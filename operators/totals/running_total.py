@@ -1,4 +1,4 @@
-"""Running totals by factorised noise: mixed values are measured, and totals are made of them."""
+"""Publish running totals by factorised noise: measure mixed values, and undo the mixing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
