@@ -110,7 +110,7 @@ class City:
 
     @cached_property
     def batches(self) -> list[Batch]:
-        """Yield all ticks, and a last one with so many people that it closes the others."""
+        """Return all ticks, and a last one with so many people that it closes the others."""
         random, offsets = Random(_SEED), [0] * PARTITIONS
         closing = PARTITIONS * self.ticks.time.distinct_keys
         batches = []

@@ -103,7 +103,7 @@ def measure_parts(contestant: Fugu, stream: Stream) -> dict[str, float]:
 
 
 def _batches(stream: Stream, in_ticks: bool) -> list[Batch]:
-    """Yield batches of random users, or of every user once in each tick."""
+    """Return batches of random users, or of every user once in each tick."""
     count = _WARM + _MEASURED
     if not in_ticks:
         return stream.batches(count, RECORDS)

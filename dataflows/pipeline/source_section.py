@@ -1,7 +1,7 @@
 """Declare the section of a pipeline file that says what is read."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 import orjson
 from pydantic import (
@@ -83,6 +83,15 @@ class RecordFormat(Section):
         return {"kind": self.kind, "schema": self.schema_file, "envelope": self.envelope}
 
 
+def _no_kind_alone(given: object) -> object:
+    if given in get_args(SchemaKind):
+        raise ValueError(
+            f"{given} needs schemas; write a section, such as "
+            f"{{kind: {given}, registry: {{url: http://HOST:PORT}}}}"
+        )
+    return given
+
+
 class EpsilonAndDelta(Section):
     """Allow all pipelines over a source (epsilon, delta) together, per window if it says so."""
 
@@ -147,6 +156,7 @@ class Source(Section):
         Annotated[Literal["json", "cloudevents", "debezium"], Tag("a word")]
         | Annotated[RecordFormat, Tag("a section")],
         Discriminator(lambda value: "a word" if isinstance(value, str) else "a section"),
+        BeforeValidator(_no_kind_alone),
     ] = "json"
     """Say what records are: JSON, JSON in an envelope, or a section about schemas."""
     coerce: Literal["numbers"] | None = None
