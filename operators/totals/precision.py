@@ -142,6 +142,14 @@ class Precision:
         variance = wide_gaussian.VARIANCE if self.wide else VARIANCE
         return sqrt(variance / self.squares)
 
+    @property
+    def error_of_separate_noise(self) -> float:
+        """Return the root mean square error of totals, had each tick noise of its own, for the same
+        promise."""
+        changes = self.changes
+        steps = changes.factor * changes.counted * (changes.ticks + 1) / 2
+        return sqrt(steps) * changes.amount * self.noise_of_a_change
+
     @cached_property
     def largest(self) -> int:
         """Return the largest value, a power of two, with which 64 bits are enough."""

@@ -257,12 +257,14 @@ class RunningTotal:
             ),
         )
 
+    @property
+    def error(self) -> float:
+        """Return the root mean square error of totals."""
+        return float(np.sqrt(self._variances[1:].mean()))
+
     def audit(self) -> Mapping[str, object]:
         """Return noise and errors, and what noise of each tick by itself would do."""
-        precision, changes = self.precision, self.precision.changes
-        middle = np.arange(1, self.ticks + 1).mean()
-        alone = float(np.sqrt(changes.factor * changes.counted * middle)) * changes.amount
-        mixed = float(np.sqrt(self._variances[1:].mean()))
+        precision = self.precision
         return {
             "weights of buffers, in units of 2^-32": list(self.buffers.weights),
             "factors of buffers, in units of 2^-32": list(self.buffers.factors),
@@ -272,8 +274,8 @@ class RunningTotal:
             "standard deviation of a measurement": precision.noise,
             "standard error of the first total": float(np.sqrt(self._variances[1])),
             "standard error of the last total": float(np.sqrt(self._variances[-1])),
-            "root mean square error of totals": mixed,
-            "the same, of noise on each tick": alone * precision.noise_of_a_change,
+            "root mean square error of totals": self.error,
+            "the same, of noise on each tick": precision.error_of_separate_noise,
             "largest figure that is not cut off": self.largest,
             "delta of finite precision, part of delta": float(precision.reserved),
         }
