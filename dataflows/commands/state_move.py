@@ -2,12 +2,12 @@
 
 from rich.console import Console
 
-from fugu.dataflows.commands.arguments import PipelineArgument
+from fugu.dataflows.commands.arguments import NewPipeline, OldPipeline
 from fugu.dataflows.copies.moving import move as moved
 from fugu.dataflows.flows.state_directories import root_directory
 
 
-def move(old: PipelineArgument, new: PipelineArgument) -> None:
+def move(old: OldPipeline, new: NewPipeline) -> None:
     """Move the state of OLD, which is on disk, into Kafka, where NEW says, with all budgets.
 
     The two files differ in state (and perhaps kafka, metrics, alert, logs) alone. The pipeline must

@@ -6,11 +6,11 @@ from typer.testing import CliRunner
 from fugu.dataflows.commands.cli.fugu import app
 
 
-@pytest.mark.parametrize("command", ["validate", "peek", "evaluate", "ledger", "run"])
+@pytest.mark.parametrize("command", ["validate", "peek", "evaluate", "explain", "run"])
 def test_help_asks_for_the_path_of_a_pipeline_file(command: str) -> None:
     shown = CliRunner().invoke(app, [command, "--help"]).output
     assert "PIPELINE" in shown
-    assert "<path>" in shown
+    assert "<path>" in shown or "<list[path]>" in shown.lower()
     assert "PipelineFile" not in shown
 
 

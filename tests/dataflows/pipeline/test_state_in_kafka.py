@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.commands.migrate import migrate
+from fugu.dataflows.commands.state_claim import claim
 from fugu.dataflows.flows.state_directories import root_directory, stored_fingerprint
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.dealing import dealt, shard_numbers
@@ -30,6 +32,16 @@ def test_nothing_on_disk_belongs_to_it(tmp_path: Path) -> None:
     assert dealt(file.pipeline, 3) == [[], [], []]
     with pytest.raises(ConfigurationError, match="consumer group deals partitions out"):
         shard_numbers(["0/2"], file.pipeline)
+
+
+def test_commands_for_directories_refuse_it_before_they_ask_kafka(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    file, on_disk = read(tmp_path, KAFKA), read(tmp_path / "disk", {"directory": "state"})
+    for command in (lambda: claim(file), lambda: migrate(file, file)):
+        with pytest.raises(ConfigurationError, match="there is no state directory"):
+            command()
+    with pytest.raises(ConfigurationError, match="fugu state move takes a state into Kafka"):
+        migrate(on_disk, file)
 
 
 @pytest.mark.parametrize(
