@@ -67,7 +67,7 @@ class RecordFormat(Section):
     ] = None
     """The schema (.avsc) of all records, which are nothing but Avro."""
     envelope: Literal["cloudevents", "debezium"] | None = None
-    """What is in a record is in an envelope."""
+    """The envelope that each record holds, if it holds one."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -151,7 +151,7 @@ class Source(Section):
         | Annotated[list[FieldName], Field(min_length=1), Tag("a list")],
         Discriminator(lambda value: "a list" if isinstance(value, list) else "a name"),
     ]
-    """The field that is released, or a list of fields."""
+    """The field that is released, such as zone or data.zone, or a list of fields."""
     format: Annotated[
         Annotated[Literal["json", "cloudevents", "debezium"], Tag("a word")]
         | Annotated[RecordFormat, Tag("a section")],
