@@ -121,8 +121,8 @@ _AGAIN = (
     "the new one and all budgets. Otherwise " + NEW_PIPELINE
 )
 _ADVICE = {
-    "pipeline": "this state directory belongs to another pipeline; correct name or "
-    "state.directory, or, if it is to have another name, run fugu migrate OLD NEW",
+    "pipeline": "this state belongs to another pipeline; correct name, state.directory or "
+    "state.topic; or, if it is to have another name, run fugu migrate OLD NEW",
     "steps": "this version of Fugu names the dataflow's steps otherwise, which would drop their "
     "state; run the version that wrote the state, or " + NEW_PIPELINE,
     "operator": _MIGRATE,
