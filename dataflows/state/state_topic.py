@@ -20,6 +20,7 @@ from fugu.dataflows.kafka.client import (
     Topic,
     identity_of,
 )
+from fugu.dataflows.state.changelog import Place
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.sealing import Sealing
 from fugu.operators.secret import Secret
@@ -76,6 +77,17 @@ class StateTopic:
             )
         assert found[0] is not None
         return self.read(found[0])
+
+    def holds_blocks(self) -> bool:
+        """Return whether a partition holds records of a chain."""
+        with closing(self.client.reader(self.topic.name)) as reader:
+            bounds = reader.bounds(list(range(self.topic.partitions)))
+            return any(
+                Place.of(key) is not None and value is not None
+                for partition, bound in bounds.items()
+                for batch in reader.read_range(partition, bound.start, bound.end)
+                for key, value in zip(batch.keys, batch.values, strict=True)
+            )
 
     def create(self, fingerprint: Fingerprint) -> Fingerprint:
         """Begin a state, unless another copy has just begun it; return what it belongs to."""
