@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fugu.dataflows.base.batches import Batch, Decoded, Outgoing
-from fugu.dataflows.base.errors import FuguError, GivenAway, StartRefused
+from fugu.dataflows.base.errors import FuguError, GivenAway, ShutOut, StartRefused
 from fugu.dataflows.base.metrics import (
     FOREIGN_WRITES,
     RECORDS_IN,
@@ -35,9 +35,16 @@ from fugu.dataflows.state.state_topic import StateTopic
 Written = Sequence[Outgoing]
 """What a batch has become: records for each output of the plan, in its order."""
 
+Polled = tuple[float, Batch]
+"""A batch, and the moment of the poll that brought it."""
+
 _SHORTEST_TRANSACTION_SECONDS = 10.0
 _EVERY_IN_TRANSACTION = 10
 _SAID_EVERY_SECONDS = 15.0
+_LOSS_HEARD_SECONDS = 5.0
+"""Twice the time between heartbeats, which tell a copy that it was counted out, and some more."""
+_POLL_SECONDS = 0.1
+_ALL_GIVEN_AWAY = "the consumer group has given all partitions to other copies"
 _MARKER = 1
 """A commit leaves a mark in every partition that it wrote to."""
 
@@ -76,7 +83,7 @@ class Copy(Rebalance):
         self._stage = MeasuredStage(plan.stage, self._topic, metrics)
         self._times = ReleaseTimes(self._topic, metrics)
         self._given: list[int] = []
-        self._polled_at, self._held = 0.0, list[Batch]()
+        self._held = list[Polled]()
         self._member_id = ""
         self._lost = self._left = False
         self._cut_at = self._waiting_since = time.monotonic()
@@ -100,9 +107,29 @@ class Copy(Rebalance):
         """Return what has arrived; nothing while something is on its way. Ends after a stop."""
         if self.in_flight:
             return []
+        try:
+            return self._next()
+        except (StartRefused, ShutOut):
+            self._require_counted_in()
+            raise
+
+    def _require_counted_in(self) -> None:
+        """Raise `GivenAway` where the group has counted this copy out, as while it stood still.
+
+        Others have gone on by then, and what they wrote looks like a fault to whoever does not know
+        it. Nothing is committed any more.
+        """
+        self.give_up()
+        until = time.monotonic() + _LOSS_HEARD_SECONDS
+        while not self._lost and time.monotonic() < until:
+            self._member.poll(_POLL_SECONDS)
+        if self._lost:
+            raise GivenAway(_ALL_GIVEN_AWAY) from None
+
+    def _next(self) -> list[Taken]:
         self._member.poll()
         if self._lost:
-            raise GivenAway("the consumer group has given all partitions to other copies")
+            raise GivenAway(_ALL_GIVEN_AWAY)
         if self._given:
             self.cut()
             self._take_over()
@@ -118,22 +145,27 @@ class Copy(Rebalance):
         return self._polled() if self.owned else []
 
     def _polled(self) -> list[Taken]:
-        if not self._held:
-            self._polled_at, self._held = time.monotonic(), self._reader.poll(self.plan.max_batch)
-        batches = self._ready()
-        for batch in batches:
+        room = self.plan.max_batch - sum(len(batch.offsets) for _, batch in self._held)
+        if room > 0:  # partitions go on beside one that waits, until it fills everything
+            moment = time.monotonic()
+            self._held += [(moment, batch) for batch in self._reader.poll(room)]
+        ready = self._ready()
+        for moment, batch in ready:
             self._require_following(batch)
             self.metrics.add(RECORDS_IN, len(batch.offsets), self._topic, batch.partition)
-            self._times.read(batch.partition, self._polled_at, len(batch.offsets))
-        self.in_flight += len(batches)
-        return [Taken(self.owned[batch.partition], batch) for batch in batches]
+            self._times.read(batch.partition, moment, len(batch.offsets))
+        self.in_flight += len(ready)
+        return [Taken(self.owned[batch.partition], batch) for _, batch in ready]
 
-    def _ready(self) -> list[Batch]:
+    def _ready(self) -> list[Polled]:
         """Take out what can be read now; a partition waits from its first batch on that cannot."""
-        ready, held = list[Batch](), list[Batch]()
-        for batch in self._held:
-            waits = any(one.partition == batch.partition for one in held)
-            (held if waits or not self.plan.is_ready(batch) else ready).append(batch)
+        ready, held, waiting = list[Polled](), list[Polled](), set[int]()
+        for moment, batch in self._held:
+            if batch.partition in waiting or not self.plan.is_ready(batch):
+                waiting.add(batch.partition)
+                held.append((moment, batch))
+            else:
+                ready.append((moment, batch))
         self._held = held
         return ready
 
@@ -147,17 +179,14 @@ class Copy(Rebalance):
             )
 
     def _take_over(self) -> None:
-        known = [one for one in self._given if one < self.plan.fingerprint.partitions]
-        self._given.clear()
-        for owned in self._takeover.owned(known, self._member):
+        given, self._given = self._given, []
+        for owned in self._takeover.owned(given, self._member):
             partition = owned.partition
             self.owned[partition] = owned
             self.metrics.add(RESTORES, 1, self._topic, partition)
             self._stage.resumed(partition, owned.table)
             self.plan.show_limit(partition)
-            if self.plan.finishing is not None:
-                self._finish(owned)
-            elif owned.finished:
+            if owned.finished and self.plan.finishing is None:
                 raise StartRefused(
                     f"partition {partition}: its streams are finished, and what they held back is "
                     "published. Run the pipeline with --finish only."
@@ -170,12 +199,18 @@ class Copy(Rebalance):
         if not owned.finished:
             made = self._stage.finish(owned.partition, owned.table, self.plan.finishing)
             self._write(owned, self.published(made))
-            owned.finished = True
+            owned.finished = owned.touched = True
+            self.cut()
 
     def _end_once_finished(self) -> None:
-        """Stop once every partition is finished, and say whom that waits for."""
+        """Finish every partition and stop, once all are here; say whom that waits for.
+
+        Nobody goes on with a finished partition, so none is finished while other copies run.
+        """
         missing = self.plan.fingerprint.partitions - len(self.owned)
         if not missing:
+            for owned in self.owned.values():
+                self._finish(owned)
             self.plan.stop.request()
         elif time.monotonic() - self._waiting_since > _SAID_EVERY_SECONDS:
             self._waiting_since = time.monotonic()
@@ -209,7 +244,11 @@ class Copy(Rebalance):
     def write(self, taken: Taken, written: Written) -> None:
         """Hand over what a batch has become, which ends its way."""
         owned = taken.owned
-        self._write(owned, written)
+        try:
+            self._write(owned, written)
+        except ShutOut:
+            self._require_counted_in()
+            raise
         owned.position = int(taken.batch.offsets[-1]) + 1
         owned.touched = True
         self.in_flight -= 1
@@ -225,6 +264,8 @@ class Copy(Rebalance):
     def cut(self) -> None:
         """Commit everything since the last cut, if there is anything."""
         self._cut_at = time.monotonic()
+        for owned in self.owned.values():
+            self._pass_marks(owned)
         touched = [owned for owned in self.owned.values() if owned.touched]
         if touched:
             self._commit(touched)
@@ -235,7 +276,6 @@ class Copy(Rebalance):
         epoch, topic = self._member.metadata().generation, self.state.topic.name
         written: dict[int, int] = {}
         for owned in touched:
-            self._pass_marks(owned)
             progress = owned.progress(self.settings.instance, epoch)
             records = owned.chain.append(owned.table, progress)
             written[owned.partition] = len(records)
@@ -253,11 +293,14 @@ class Copy(Rebalance):
             self._committed(owned)
 
     def _pass_marks(self, owned: Owned) -> None:
-        """Move on behind marks of transactions, which are no records, unless a batch waits."""
+        """Move on behind marks of transactions, which are no records, unless a batch waits.
+
+        That is committed, too: once retention has removed them, they would seem to be lost records.
+        """
         behind = self._reader.position(owned.partition)
-        waits = any(batch.partition == owned.partition for batch in self._held)
-        if behind is not None and not waits:
-            owned.position = max(owned.position, behind)
+        waits = any(batch.partition == owned.partition for _, batch in self._held)
+        if behind is not None and behind > owned.position and not waits:
+            owned.position, owned.touched = behind, True
         self.metrics.standing.positions[self._topic, owned.partition] = owned.position
 
     def _require_alone(self, owned: Owned, count: int) -> None:
@@ -289,7 +332,8 @@ class Copy(Rebalance):
     # what the group says
 
     def given(self, partitions: Sequence[int], member: str) -> None:
-        self._given += partitions
+        known = self.plan.fingerprint.partitions  # those that were added since are not read
+        self._given += [one for one in partitions if one < known]
         self._member_id = member
         self._note_spare()
 

@@ -46,10 +46,13 @@ class Takeover:
 
     def owned(self, partitions: Sequence[int], member: GroupMember) -> list[Owned]:
         """Return partitions as their last owners left them; `StartRefused` if they cannot be."""
-        look = _Patience(lambda: self._shut_out_last(partitions))
+        return [self._owned(one, self._committed(one, member)) for one in partitions]
+
+    def _committed(self, partition: int, member: GroupMember) -> int | None:
+        """Ask for one position alone: only who owned that partition can hold it back."""
+        look = _Patience(lambda: self._shut_out_last(partition))
         seconds = _LONGEST_SECONDS + self.milliseconds / 1000
-        committed = member.committed(partitions, seconds, look)
-        return [self._owned(partition, committed[partition]) for partition in partitions]
+        return member.committed([partition], seconds, look)[partition]
 
     def _owned(self, partition: int, committed: int | None) -> Owned:
         began = time.monotonic()
@@ -100,7 +103,7 @@ class Takeover:
                 "state belongs to was removed. Restore the topic: starting without it would reset "
                 "budgets."
             )
-        check_same(self.state.read(found.fingerprint), self.plan.fingerprint)
+        check_same(self.state.read(found.fingerprint), self.plan.fingerprint, in_kafka=True)
 
     def _position(self, partition: int, header: Header | None, committed: int | None) -> int:
         topic = self.plan.fingerprint.source_topic
@@ -130,7 +133,7 @@ class Takeover:
                 published = header.published[output.topic]
             account = Account(output, partition, begin, published)
             committed, written = self._settled(account, header)
-            account.look(self.client, committed, written)
+            account.look(self.client, committed, written, begun=header is not None)
             account.close(written, -1)
             accounts.append(account)
         return accounts
@@ -164,10 +167,9 @@ class Takeover:
         for account in accounts:
             account.tail_until = bounds.end
 
-    def _shut_out_last(self, partitions: Sequence[int]) -> None:
+    def _shut_out_last(self, partition: int) -> None:
         with closing(self.client.reader(self.state.topic.name)) as reader:
-            for partition in partitions:
-                self._shut_out_owner(last_header(reader, partition, self.state.opened))
+            self._shut_out_owner(last_header(reader, partition, self.state.opened))
 
     def _shut_out_owner(self, header: Header | None) -> None:
         """Abort what the last owner of a partition left open; a copy that lives begins again."""

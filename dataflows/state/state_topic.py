@@ -4,6 +4,7 @@ Partition i holds the chain of partition i of the source. The fingerprint is the
 every partition; whoever is given a partition compares it before anything else.
 """
 
+import time
 from collections.abc import Sequence
 from contextlib import closing
 
@@ -20,6 +21,7 @@ from fugu.dataflows.kafka.client import (
     Topic,
     identity_of,
 )
+from fugu.dataflows.state.changelog import Place
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.sealing import Sealing
 from fugu.operators.secret import Secret
@@ -27,6 +29,8 @@ from fugu.operators.secret import Secret
 FINGERPRINT = b"fingerprint"
 """The key of the record that says what a partition belongs to."""
 _CREATION_MILLISECONDS = 30_000
+_COMMITTED_SECONDS = 1.0
+"""Longer than Kafka takes to mark a commit in all partitions."""
 
 
 class StateTopic:
@@ -63,9 +67,11 @@ class StateTopic:
 
     def stored(self) -> Fingerprint | None:
         """Return what the state belongs to; None before it begins. Every partition must agree."""
-        with closing(self.client.reader(self.topic.name)) as reader:
-            bounds = reader.bounds(list(range(self.topic.partitions)))
-            found = [_first(reader, partition, bound) for partition, bound in bounds.items()]
+        found = self._found()
+        if None in found and any(found):
+            # Another copy begins the state now, which is seen in one partition after the other.
+            time.sleep(_COMMITTED_SECONDS)
+            found = self._found()
         if all(one is None for one in found):
             return None
         if None in found or len(set(found)) > 1:
@@ -76,6 +82,23 @@ class StateTopic:
             )
         assert found[0] is not None
         return self.read(found[0])
+
+    def _found(self) -> list[bytes | None]:
+        """Return what every partition says that it belongs to."""
+        with closing(self.client.reader(self.topic.name)) as reader:
+            bounds = reader.bounds(list(range(self.topic.partitions)))
+            return [_first(reader, partition, bound) for partition, bound in bounds.items()]
+
+    def holds_blocks(self) -> bool:
+        """Return whether a partition holds records of a chain."""
+        with closing(self.client.reader(self.topic.name)) as reader:
+            bounds = reader.bounds(list(range(self.topic.partitions)))
+            return any(
+                Place.of(key) is not None and value is not None
+                for partition, bound in bounds.items()
+                for batch in reader.read_range(partition, bound.start, bound.end)
+                for key, value in zip(batch.keys, batch.values, strict=True)
+            )
 
     def create(self, fingerprint: Fingerprint) -> Fingerprint:
         """Begin a state, unless another copy has just begun it; return what it belongs to."""
