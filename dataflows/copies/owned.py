@@ -1,15 +1,16 @@
 """Hold one partition that the consumer group has given to this copy."""
 
 from dataclasses import dataclass
+from typing import Any, Generic
 
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.copies.accounts import Account
 from fugu.dataflows.state.changelog import Chain, Progress
-from fugu.dataflows.state.row_table import RowTable
+from fugu.dataflows.state.row_log import Table
 
 
 @dataclass(eq=False)
-class Owned:
+class Owned(Generic[Table]):
     """Hold table, chain and accounts of a partition, all as of one moment.
 
     `position` is the next source offset that is not in the table. `end` is where the next record in
@@ -18,7 +19,7 @@ class Owned:
     """
 
     partition: int
-    table: RowTable
+    table: Table
     chain: Chain
     accounts: list[Account]
     position: int
@@ -42,5 +43,5 @@ class Owned:
 class Taken:
     """Hold a batch, and the partition whose table it changes."""
 
-    owned: Owned
+    owned: Owned[Any]
     batch: Batch

@@ -16,13 +16,12 @@ from typing import Any
 from fugu.dataflows.base.errors import NEW_PIPELINE, DeliveryFailed, KafkaUnavailable, StartRefused
 from fugu.dataflows.copies.accounts import Account
 from fugu.dataflows.copies.owned import Owned
-from fugu.dataflows.flows.partitions import PartitionsPlan
-from fugu.dataflows.flows.plan import offsets_of
+from fugu.dataflows.copies.work import CopiedTable, fresh_table
+from fugu.dataflows.flows.plan import Plan, offsets_of
 from fugu.dataflows.kafka.client import Bounds, CopyClient, GroupMember, Reader, identity_of
 from fugu.dataflows.state.chain_reader import ChainReader, last_header
 from fugu.dataflows.state.changelog import Header
 from fugu.dataflows.state.fingerprint import check_same
-from fugu.dataflows.state.row_table import RowTable
 from fugu.dataflows.state.state_topic import StateTopic
 
 _POLLED = 10_000
@@ -37,21 +36,21 @@ log = logging.getLogger(__name__)
 class Takeover:
     """Take partitions over for a copy, called `instance` in the group, with its `client`."""
 
-    plan: PartitionsPlan[Any]
+    plan: Plan
     client: CopyClient
     state: StateTopic
     instance: str
     milliseconds: int
     _shut_out: set[str] = field(default_factory=set, init=False)
 
-    def owned(self, partitions: Sequence[int], member: GroupMember) -> list[Owned]:
+    def owned(self, partitions: Sequence[int], member: GroupMember) -> list[Owned[Any]]:
         """Return partitions as their last owners left them; `StartRefused` if they cannot be."""
         look = _Patience(lambda: self._shut_out_last(partitions))
         seconds = _LONGEST_SECONDS + self.milliseconds / 1000
         committed = member.committed(partitions, seconds, look)
         return [self._owned(partition, committed[partition]) for partition in partitions]
 
-    def _owned(self, partition: int, committed: int | None) -> Owned:
+    def _owned(self, partition: int, committed: int | None) -> Owned[Any]:
         began = time.monotonic()
         chain, end = self._chain(partition)
         position = self._position(partition, chain.header, committed)
@@ -60,7 +59,8 @@ class Takeover:
         owned = Owned(partition, chain.table, chain.chain, accounts, position, end)
         owned.finished = chain.header is not None and chain.header.finished
         log.info(
-            "partition %d: taken over at offset %d, %d streams, %.1f s",
+            "topic %s, partition %d: taken over at offset %d, %d streams, %.1f s",
+            self.plan.fingerprint.source_topic,
             partition,
             position,
             len(owned.table),
@@ -69,12 +69,10 @@ class Takeover:
         )
         return owned
 
-    def _chain(self, partition: int) -> tuple[ChainReader, int]:
+    def _chain(self, partition: int) -> tuple[ChainReader[CopiedTable], int]:
         """Read the chain to the end that the partition has now, open transactions included."""
-        topic, stage = self.state.topic.name, self.plan.stage
-        found = ChainReader(
-            topic, partition, lambda: RowTable(stage.start, stage.ends), self.state.opened
-        )
+        topic, partition = self.state.topic.name, self.state.place(partition)
+        found = ChainReader(topic, partition, lambda: fresh_table(self.plan), self.state.opened)
         with closing(self.client.reader(topic, committed=False)) as reader:
             bounds = reader.bounds([partition])[partition]
         look = _Patience(lambda: self._shut_out_owner(found.header))
@@ -92,7 +90,7 @@ class Takeover:
             )
         return found, bounds.end
 
-    def _require_own(self, found: ChainReader) -> None:
+    def _require_own(self, found: ChainReader[CopiedTable]) -> None:
         topic = self.state.topic.name
         if found.fingerprint is None:
             raise StartRefused(
@@ -108,7 +106,8 @@ class Takeover:
             return offsets_of(self.plan.fingerprint.source_begin)[partition]
         if header is None:
             raise StartRefused(
-                f"topic {self.state.topic.name}, partition {partition}: there is no state, but the "
+                f"topic {self.state.topic.name}, partition {self.state.place(partition)}: there is "
+                f"no state, but the "
                 f"consumer group {identity_of(self.plan.name)} has read {topic} up to offset "
                 f"{committed}. Restore the topic: starting without it would reset budgets."
             )
@@ -145,7 +144,7 @@ class Takeover:
             while True:
                 committed = reader.bounds([partition])[partition]
                 if committed.end >= written or account.output.shared is not None:
-                    return committed, min(written, committed.end)
+                    return committed, written  # where others write, too, something is always open
                 look()
                 look.require_hope(topic, partition, committed.end)
                 time.sleep(_PAUSE_SECONDS)
@@ -167,7 +166,8 @@ class Takeover:
     def _shut_out_last(self, partitions: Sequence[int]) -> None:
         with closing(self.client.reader(self.state.topic.name)) as reader:
             for partition in partitions:
-                self._shut_out_owner(last_header(reader, partition, self.state.opened))
+                place = self.state.place(partition)
+                self._shut_out_owner(last_header(reader, place, self.state.opened))
 
     def _shut_out_owner(self, header: Header | None) -> None:
         """Abort what the last owner of a partition left open; a copy that lives begins again."""
@@ -209,7 +209,7 @@ class _Patience:
 
 
 def _read_to(
-    reader: Reader, partition: int, bounds: Bounds, found: ChainReader, look: _Patience
+    reader: Reader, partition: int, bounds: Bounds, found: ChainReader[CopiedTable], look: _Patience
 ) -> None:
     """Read a partition of the state up to its end, open transactions included."""
     reader.assign({partition: bounds.start})

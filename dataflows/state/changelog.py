@@ -16,7 +16,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict
 
 from fugu.dataflows.kafka.client import Entry
-from fugu.dataflows.state.row_table import RowTable
+from fugu.dataflows.state.row_log import Kept
 
 FORMAT: Final = 1
 PIECE_BYTES = 900_000
@@ -102,7 +102,7 @@ class Chain:
     first_bytes: int = 0
     later_bytes: int = 0
 
-    def append(self, table: RowTable, progress: Progress) -> list[Entry]:
+    def append(self, table: Kept, progress: Progress) -> list[Entry]:
         """Return the records of the next block, and those that take the last generation back."""
         whole = self.is_full
         dropped = list[Entry]()
