@@ -1,0 +1,236 @@
+"""Copies that bound and copies that merge are killed, and figures are those of one run on disk."""
+
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from fugu.dataflows.base.errors import FuguError, ReleaseMismatch, StartRefused
+from fugu.dataflows.copies.copy import Copy
+from fugu.dataflows.kafka.native.settings import MEMBER
+from tests.faults.copies import Copies, step
+from tests.faults.feeding import PARTITIONS
+from tests.faults.killed_shards import aggregate_document
+from tests.faults.outcomes import Topic
+from tests.faults.test_aggregate_crashes import OPERATOR, ZONES, trips
+from tests.faults.test_copies_run import named
+from tests.kafka.pipelines import (
+    PATIENCE_SECONDS,
+    SECRET,
+    SECRET_VARIABLE,
+    Document,
+    fugu,
+    running,
+    write_pipeline,
+)
+from tests.kafka.records import Placed, produce, read_topic
+from tests.kafka.topics import TopicFactory
+
+USERS, TICKS = 60, 24
+KILLS = 6
+OWNERS = PARTITIONS + 1
+"""All partitions of the source, and the internal log."""
+POINTS = {"a figure made, not written": 4, "positions sent, no commit": 6}
+"""Points of `killed_inside`, and at which of their occurrences."""
+INSIDE = [sys.executable, "-m", "tests.faults.killed_inside"]
+
+
+@dataclass
+class City:
+    """One pipeline twice, on disk and in Kafka, over trips that come in parts."""
+
+    bootstrap: str
+    copied: Document
+    on_disk: Document
+    parts: list[list[Placed]]
+    late: int
+
+    @classmethod
+    def of(cls, bootstrap: str, topics: TopicFactory, parts: int) -> "City":
+        placed, late = trips(USERS, TICKS)
+        source = topics("source", partitions=PARTITIONS)
+        name = source.removeprefix("fugu-test-")
+        on_disk, copied = (
+            aggregate_document(bootstrap, topics, source, OPERATOR) | {"name": name}
+            for _ in range(2)
+        )
+        on_disk["state"] = {"directory": "state", "every": "200ms"}
+        copied["kafka"] = copied["kafka"] | {"client": "librdkafka"}
+        copied["state"] = {"store": "kafka", "every": "100ms", "topic": f"{name}.state"}
+        copied["sink"] |= {"create": True}
+        ends = [part * len(placed) // parts for part in range(parts + 1)]
+        in_parts = [placed[begin:end] for begin, end in pairwise(ends)]
+        return cls(bootstrap, copied, on_disk, in_parts, late)
+
+    def produce(self, part: int) -> None:
+        produce(self.bootstrap, self.copied["source"]["topic"], self.parts[part])
+
+    def read(self, document: Document, topic: str, level: str = "read_committed") -> Topic:
+        return read_topic(self.bootstrap, document["sink"][topic], level)
+
+    def is_done(self, document: Document) -> bool:
+        """Whether all figures and dead letters are there; a first tick may have nobody in it."""
+        figures = sum(map(len, self.read(document, "topic").values()))
+        refused = sum(map(len, self.read(document, "dead_letters").values()))
+        return figures >= (TICKS - 1) * len(ZONES) and refused == self.late
+
+    def require_one_run(self) -> None:
+        """Figures, dead letters and partial sums are those of the disk store, once each."""
+        for topic in ("topic", "dead_letters"):
+            assert self.read(self.copied, topic) == self.read(self.on_disk, topic)
+        [here], [there] = (
+            [self.read(document, "partials")[0]] for document in (self.copied, self.on_disk)
+        )
+        assert sorted((r.key, r.value) for r in here) == sorted((r.key, r.value) for r in there)
+        for topic in ("topic", "partials"):
+            seen = self.read(self.copied, topic, "read_uncommitted")
+            committed = self.read(self.copied, topic)
+            assert {p: set(records) for p, records in seen.items()} == {
+                p: set(records) for p, records in committed.items()
+            }, "an aborted record was drawn a second time"
+
+
+class Led(Copies):
+    """Copies that bound, and copies that merge, which a test leads and kills."""
+
+    def __init__(self, pipeline: Path, random: Random) -> None:
+        super().__init__(pipeline)
+        self.random, self.names = random, iter(range(1_000))
+        self.deaths = 0
+
+    def add(self, merges: bool) -> None:
+        name = f"copy-{next(self.names)}"
+        if merges:
+            self.join_merge(name)
+        else:
+            self.join(name)
+
+    def lead(self, cuts: float) -> None:
+        """Let each do one step, and now and then a cut; what fails begins again."""
+        for copy in [*self.running]:
+            try:
+                step(copy)
+                if self.random.random() < cuts:
+                    copy.cut()
+            except (StartRefused, ReleaseMismatch):
+                raise
+            except FuguError:
+                self.replace(copy)
+
+    def until(self, reached: Callable[[], bool], cuts: float) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not reached():
+            assert time.monotonic() < deadline, "nothing happened"
+            self.lead(cuts)
+            time.sleep(0.002)
+
+    def are_all_owned(self) -> bool:
+        return sum(len(copy.owned) for copy in self.running) == OWNERS
+
+    def kill(self, copy: Copy) -> None:
+        """End one between two steps, or with a batch in its hands; nothing more is committed."""
+        if self.random.random() < 0.5:
+            copy.next_batch()
+        self.deaths += 1
+        self.replace(copy)
+
+    def replace(self, copy: Copy) -> None:
+        self.running.remove(copy)
+        copy.close()
+        self.add(not copy.plan.reads_source)
+
+
+@pytest.fixture
+def _in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SECRET_VARIABLE, SECRET)
+    monkeypatch.setitem(MEMBER, "heartbeat.interval.ms", 300)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_in_process")
+def test_copies_that_die_at_random_points_leave_the_figures_of_one_run(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    city = City.of(bootstrap, topics, parts=KILLS + 1)
+    copies, random = Led(write_pipeline(tmp_path / "copied", city.copied), Random(26)), Random(27)
+    with running(write_pipeline(tmp_path / "disk", city.on_disk)) as alone, closing(copies):
+        for merges in (False, True, False, True):
+            copies.add(merges)
+        for part in range(KILLS):
+            city.produce(part)
+            copies.until(copies.are_all_owned, cuts=0.05)
+            for _ in range(random.randrange(10, 60)):
+                copies.lead(cuts=0.05)
+            owners = [copy for copy in copies.running if copy.owned]
+            wanted = [one for one in owners if one.plan.reads_source == bool(part % 2)]
+            copies.kill(random.choice(wanted))
+        city.produce(KILLS)
+        copies.until(copies.are_all_owned, cuts=0.05)
+        copies.until(lambda: _now_and_then(random) and city.is_done(city.copied), cuts=0.2)
+        assert copies.deaths == KILLS
+        alone.wait_until(lambda: city.is_done(city.on_disk))
+        assert alone.stop() == 0, alone.stderr
+        for copy in copies.running:
+            copy.cut()
+    city.require_one_run()
+
+
+def _now_and_then(random: Random) -> bool:
+    return random.random() < 0.02
+
+
+@pytest.mark.slow
+def test_processes_killed_in_a_merge_and_in_a_cut_leave_the_figures_of_one_run(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    city = City.of(bootstrap, topics, parts=3)
+    here = write_pipeline(tmp_path / "copied", city.copied)
+    checked = fugu("validate", here, "--kafka")
+    assert "begins a state in topic" in " ".join(checked.split())
+    with running(write_pipeline(tmp_path / "disk", city.on_disk)) as alone:
+        for part, (point, occurrence) in enumerate(POINTS.items()):
+            city.produce(part)
+            with named("pod"), running(here, command=[*INSIDE, point, str(occurrence)]) as doomed:
+                assert doomed.exit_code() == -signal.SIGKILL, doomed.stderr
+        city.produce(len(POINTS))
+        with named("pod"), running(here) as first, running(here, "--processes", "2") as others:
+            first.wait_until(lambda: city.is_done(city.copied))
+            assert [first.stop(), others.stop()] == [0, 0], first.stderr + others.stderr
+        alone.wait_until(lambda: city.is_done(city.on_disk))
+        assert alone.stop() == 0, alone.stderr
+    city.require_one_run()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_in_process")
+def test_a_partition_is_taken_over_while_another_copy_writes_to_the_internal_log(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    """Where partial sums end for readers is then before what the state goes on from."""
+    city = City.of(bootstrap, topics, parts=2)
+    copies = Led(write_pipeline(tmp_path, city.copied), Random(28))
+    log = city.copied["sink"]["partials"]
+    with closing(copies):
+        copies.add(merges=False)
+        other = copies.planned.client.copy_writer("fugu-test-other", 60_000)
+        with closing(other):
+            other.put(log, 0, [(b"other", b"")])
+            other.acknowledge()
+            city.produce(0)
+            [copy] = copies.running
+            copies.until(lambda: len(copy.owned) == PARTITIONS, cuts=0.0)
+            copies.until(lambda: copy.owned[0].accounts[0].published > 0, cuts=0.0)
+            copy.cut()
+            copies.kill(copy)
+            [copy] = copies.running
+            copies.until(lambda: len(copy.owned) == PARTITIONS, cuts=0.0)
+            assert not city.read(city.copied, "partials")[0]
+            other.abandon()
+        assert city.read(city.copied, "partials")[0]
