@@ -1,5 +1,6 @@
 """A merge that is killed between cuts goes on from its chain, with the figures of one on disk."""
 
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -7,11 +8,12 @@ import numpy as np
 import pytest
 
 from fugu.dataflows.base.errors import StartRefused
-from fugu.dataflows.copies.merge_table import MergeTable
+from fugu.dataflows.copies.merge_table import MergeTable, _block
 from fugu.dataflows.flows.merger import Merged, Merger
 from fugu.dataflows.flows.merging import MergeStep
 from fugu.dataflows.kafka.client import Entry
 from fugu.dataflows.stages.merging import Merging
+from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.state import changelog
 from fugu.dataflows.state.chain_reader import ChainReader
@@ -76,11 +78,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changelog, "_LEAST_GENERATION_BYTES", 4_000)
 
 
-@pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("seed", range(4))
-def test_kills_at_random_points_leave_the_figures_of_the_disk_store(
-    tmp_path: Path, seed: int
-) -> None:
+def killed_now_and_then(seed: int) -> Figures:
+    """What counts of a merge that is killed between cuts, and reads its chain back."""
     random, log = Random(seed), told()
     chain, table = Chain(PARTITIONS), fresh()
     position, kills = 0, 0
@@ -101,8 +100,36 @@ def test_kills_at_random_points_leave_the_figures_of_the_disk_store(
         committed, position = committed + made, behind
     assert kills > 5
     assert chain.generation > 2
-    assert committed == on_disk(tmp_path, log)
+    return committed
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("seed", range(4))
+def test_kills_at_random_points_leave_the_figures_of_the_disk_store(
+    tmp_path: Path, seed: int
+) -> None:
+    committed = killed_now_and_then(seed)
+    assert committed == on_disk(tmp_path, told())
     assert [tick for tick, _ in committed] == list(range(TICKS))
+
+
+def sums_forgotten(table: MergeTable) -> bytes:
+    """Only the state is written, not what waits for other partitions."""
+    return _block(table.merger.state, OpenTicks().take_changes())
+
+
+def state_forgotten(table: MergeTable) -> bytes:
+    """Sums are written, and the state of the beginning, whose budget is whole."""
+    return _block(merge().start(), table.merger.state.open.take_changes())
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("mistake", [sums_forgotten, state_forgotten])
+def test_a_block_that_leaves_something_out_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mistake: Callable[[MergeTable], bytes]
+) -> None:
+    monkeypatch.setattr(MergeTable, "take_changes", mistake)
+    assert killed_now_and_then(seed=0) != on_disk(tmp_path, told())
 
 
 @pytest.mark.usefixtures("small")
