@@ -107,7 +107,7 @@ class Copy(Rebalance):
             self.cut()
             self._take_over()
         if self.plan.stop.requested:
-            self.cut()
+            self._give_up_properly([*self.owned])
             self.leave()
             raise StopIteration
         if time.monotonic() - self._cut_at >= self.settings.every:
@@ -298,11 +298,17 @@ class Copy(Rebalance):
         self._given = [one for one in self._given if one not in partitions]
         if not set(partitions) & self.owned.keys():
             return
-        self.cut()
+        self._give_up_properly([one for one in partitions if one in self.owned])
         for partition in partitions:
             self._forget(partition)
         self._note_spare()
         self._assign()
+
+    def _give_up_properly(self, partitions: Sequence[int]) -> None:
+        """Commit; where many write to one topic, say that nothing of these is left open there."""
+        for partition in partitions if self.plan.shares_sink else ():
+            self.owned[partition].left = self.owned[partition].touched = True
+        self.cut()
 
     def lost(self) -> None:
         """Forget everything: tables are ahead of what is committed, and others own them."""

@@ -15,7 +15,7 @@ class Owned(Generic[Table]):
 
     `position` is the next source offset that is not in the table. `end` is where the next record in
     the partition of the state is expected. A partition that was just taken over is `touched`, so
-    that the next block names its owner.
+    that the next block names its owner. With the last block before it is given up, it has `left`.
     """
 
     partition: int
@@ -26,6 +26,7 @@ class Owned(Generic[Table]):
     end: int
     touched: bool = True
     finished: bool = False
+    left: bool = False
 
     def progress(self, instance: str, epoch: int) -> Progress:
         """Return what the next block says besides its rows."""
@@ -36,6 +37,7 @@ class Owned(Generic[Table]):
             instance=instance,
             epoch=epoch,
             finished=self.finished,
+            left=self.left,
         )
 
 

@@ -143,8 +143,11 @@ class Takeover:
         with closing(self.client.reader(topic)) as reader:
             while True:
                 committed = reader.bounds([partition])[partition]
-                if committed.end >= written or account.output.shared is not None:
-                    return committed, written  # where others write, too, something is always open
+                if committed.end >= written:
+                    return committed, written
+                if account.output.shared is not None:
+                    self._shut_out_who_died(header)
+                    return committed, written  # others write there, too: something is always open
                 look()
                 look.require_hope(topic, partition, committed.end)
                 time.sleep(_PAUSE_SECONDS)
@@ -168,6 +171,11 @@ class Takeover:
             for partition in partitions:
                 place = self.state.place(partition)
                 self._shut_out_owner(last_header(reader, place, self.state.opened))
+
+    def _shut_out_who_died(self, header: Header | None) -> None:
+        """Abort what the last owner left open in a topic that holds up everybody."""
+        if self.plan.shares_sink and header is not None and not header.left:
+            self._shut_out_owner(header)
 
     def _shut_out_owner(self, header: Header | None) -> None:
         """Abort what the last owner of a partition left open; a copy that lives begins again."""

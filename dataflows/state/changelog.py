@@ -37,7 +37,7 @@ class Progress(BaseModel):
     `position` is the next source offset. From the offsets `ends` on, `published` releases of each
     output topic are committed with this block or before it. `instance` and `epoch` name the copy
     that wrote it, and the generation of its consumer group. A chain that is `finished` let out what
-    its streams held back.
+    its streams held back. Where the copy gave the partition up with this block, it has `left`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -48,6 +48,7 @@ class Progress(BaseModel):
     instance: str
     epoch: int
     finished: bool = False
+    left: bool = False
 
 
 class Header(Progress):
@@ -136,7 +137,8 @@ class Chain:
 
 def written(header: Header, body: bytes) -> bytes:
     """Return a block as its pieces hold it."""
-    described = header.model_dump_json().encode()
+    unsaid = None if header.left else {"left"}
+    described = header.model_dump_json(exclude=unsaid).encode()
     return b"".join([len(described).to_bytes(_SIZE_BYTES, "little"), described, body])
 
 

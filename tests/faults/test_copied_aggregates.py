@@ -14,6 +14,7 @@ import pytest
 
 from fugu.dataflows.base.errors import FuguError, ReleaseMismatch, StartRefused
 from fugu.dataflows.copies.copy import Copy
+from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.native.settings import MEMBER
 from tests.faults.copies import Copies, step
 from tests.faults.feeding import PARTITIONS
@@ -232,3 +233,49 @@ def test_a_partition_is_taken_over_while_another_copy_writes_to_the_internal_log
             assert not city.read(city.copied, "partials")[0]
             other.abandon()
         assert city.read(city.copied, "partials")[0]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_in_process")
+def test_partial_sums_that_a_dead_copy_left_open_hold_up_nobody_once_it_has_a_successor(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    city = City.of(bootstrap, topics, parts=2)
+    copies = Led(write_pipeline(tmp_path, city.copied), Random(29))
+    log = city.copied["sink"]["partials"]
+    with closing(copies):
+        copies.add(merges=False)
+        [dead] = copies.running
+        copies.until(lambda: len(dead.owned) == PARTITIONS, cuts=0.0)
+        dead.cut()
+        city.produce(0)
+        copies.until(lambda: dead.owned[0].accounts[0].published > 0, cuts=0.0)
+        dead._writer.acknowledge()
+        dead.owned.clear()
+        dead._member.close()
+        copies.running.clear()
+        copies.add(merges=False)
+        [heir] = copies.running
+        copies.until(lambda: len(heir.owned) == PARTITIONS, cuts=0.0)
+        ends = [
+            reader_end(copies.planned.client, log, committed=committed)
+            for committed in (True, False)
+        ]
+        assert ends[0] == ends[1] > 0
+        heir.plan.stop.request()
+        with pytest.raises(StopIteration):
+            heir.next_batch()
+        copies.running.clear()
+        with closing(copies.planned.client.copy_writer("fugu-test-other", 60_000)) as other:
+            other.put(log, 0, [(b"other", b"")])
+            other.acknowledge()
+            copies.add(merges=False)
+            [third] = copies.running
+            copies.until(lambda: len(third.owned) == PARTITIONS, cuts=0.0)
+        assert not third._takeover._shut_out, "what was given up properly has nothing open"
+
+
+def reader_end(client: Client, topic: str, *, committed: bool) -> int:
+    """Where a topic of one partition ends, with or without what is not committed."""
+    with closing(client.reader(topic, committed=committed)) as reader:
+        return reader.bounds([0])[0].end
