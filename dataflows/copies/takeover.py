@@ -28,6 +28,8 @@ _POLLED = 10_000
 _PAUSE_SECONDS = 0.01
 _PATIENCE_SECONDS = 1.0
 _LONGEST_SECONDS = 60.0
+_PATIENCE_IN_TRANSACTION = 5
+"""A copy that lives commits in a tenth of the time that a transaction may last."""
 
 log = logging.getLogger(__name__)
 
@@ -42,17 +44,22 @@ class Takeover:
     instance: str
     milliseconds: int
     _shut_out: set[str] = field(default_factory=set, init=False)
+    _died: list[Header] = field(default_factory=list, init=False)
 
     def owned(self, partitions: Sequence[int], member: GroupMember) -> list[Owned[Any]]:
         """Return partitions as their last owners left them; `StartRefused` if they cannot be."""
         look = _Patience(lambda: self._shut_out_last(partitions))
         seconds = _LONGEST_SECONDS + self.milliseconds / 1000
         committed = member.committed(partitions, seconds, look)
-        return [self._owned(partition, committed[partition]) for partition in partitions]
+        self._died.clear()
+        owned = [self._owned(partition, committed[partition]) for partition in partitions]
+        self._free_the_log(self._died)
+        return owned
 
     def _owned(self, partition: int, committed: int | None) -> Owned[Any]:
         began = time.monotonic()
         chain, end = self._chain(partition)
+        self._note_who_died(chain.header)
         position = self._position(partition, chain.header, committed)
         accounts = self._accounts(partition, chain.header)
         self._require_readable(partition, position, accounts)
@@ -143,11 +150,8 @@ class Takeover:
         with closing(self.client.reader(topic)) as reader:
             while True:
                 committed = reader.bounds([partition])[partition]
-                if committed.end >= written:
-                    return committed, written
-                if account.output.shared is not None:
-                    self._shut_out_who_died(header)
-                    return committed, written  # others write there, too: something is always open
+                if committed.end >= written or account.output.shared is not None:
+                    return committed, written  # where others write, too, something is always open
                 look()
                 look.require_hope(topic, partition, committed.end)
                 time.sleep(_PAUSE_SECONDS)
@@ -172,10 +176,25 @@ class Takeover:
                 place = self.state.place(partition)
                 self._shut_out_owner(last_header(reader, place, self.state.opened))
 
-    def _shut_out_who_died(self, header: Header | None) -> None:
-        """Abort what the last owner left open in a topic that holds up everybody."""
+    def _note_who_died(self, header: Header | None) -> None:
+        """Keep in mind an owner that never gave up its partition, where it may hold up others."""
         if self.plan.shares_sink and header is not None and not header.left:
-            self._shut_out_owner(header)
+            if header.instance != self.instance:
+                self._died.append(header)
+
+    def _free_the_log(self, owners: Sequence[Header]) -> None:
+        """Abort what these left open in a topic that all share; whoever lives commits before."""
+        if not owners:
+            return
+        topic = self.plan.fingerprint.sink_topic
+        with closing(self.client.reader(topic, committed=False)) as reader:
+            written = reader.bounds([0])[0].end
+        seconds = self.milliseconds / 1000 / _PATIENCE_IN_TRANSACTION
+        look = _Patience(lambda: [self._shut_out_owner(owner) for owner in owners], seconds)
+        with closing(self.client.reader(topic)) as reader:
+            while reader.bounds([0])[0].end < written and not look.is_over:
+                look()
+                time.sleep(_PAUSE_SECONDS)
 
     def _shut_out_owner(self, header: Header | None) -> None:
         """Abort what the last owner of a partition left open; a copy that lives begins again."""
@@ -193,12 +212,18 @@ class Takeover:
 class _Patience:
     """Do something once when nothing has moved for a while, and give up after a long one."""
 
-    do: Callable[[], None]
+    do: Callable[[], object]
+    seconds: float = _PATIENCE_SECONDS
     _moved: float = field(default_factory=time.monotonic, init=False)
     _done: bool = field(default=False, init=False)
 
+    @property
+    def is_over(self) -> bool:
+        """Return whether it was done."""
+        return self._done
+
     def __call__(self) -> None:
-        if not self._done and time.monotonic() - self._moved > _PATIENCE_SECONDS:
+        if not self._done and time.monotonic() - self._moved > self.seconds:
             self._done = True
             self.do()
 
