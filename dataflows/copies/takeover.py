@@ -178,9 +178,10 @@ class Takeover:
 
     def _note_who_died(self, header: Header | None) -> None:
         """Keep in mind an owner that never gave up its partition, where it may hold up others."""
-        if self.plan.shares_sink and header is not None and not header.left:
-            if header.instance != self.instance:
-                self._died.append(header)
+        if not self.plan.shares_sink or header is None:
+            return
+        if not header.left and header.instance != self.instance:
+            self._died.append(header)
 
     def _free_the_log(self, owners: Sequence[Header]) -> None:
         """Abort what these left open in a topic that all share; whoever lives commits before."""
