@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fugu.dataflows.base.batches import Batch, Decoded, Outgoing
+from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import FuguError, GivenAway, ShutOut, StartRefused
 from fugu.dataflows.base.metrics import (
     FOREIGN_WRITES,
@@ -25,11 +25,11 @@ from fugu.dataflows.base.metrics import (
 from fugu.dataflows.copies.others import others_between
 from fugu.dataflows.copies.owned import Owned, Taken
 from fugu.dataflows.copies.takeover import Takeover, transactional_id
-from fugu.dataflows.flows.streams import StreamsPlan
+from fugu.dataflows.copies.work import work_of
+from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.kafka.client import CopyClient, Rebalance, identity_of
 from fugu.dataflows.kafka.release_times import ReleaseTimes
 from fugu.dataflows.kafka.sink import count_out
-from fugu.dataflows.stages.measured_stage import MeasuredStage
 from fugu.dataflows.state.state_topic import StateTopic
 
 Written = Sequence[Outgoing]
@@ -69,18 +69,18 @@ class CopySettings:
 class Copy(Rebalance):
     """Own some partitions, and know what is on its way; one thread calls everything here."""
 
-    plan: StreamsPlan
+    plan: Plan
     client: CopyClient
     state: StateTopic
     settings: CopySettings
-    owned: dict[int, Owned] = field(default_factory=dict, init=False)
+    owned: dict[int, Owned[Any]] = field(default_factory=dict, init=False)
     in_flight: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        plan, fingerprint = self.plan, self.plan.fingerprint
-        self._topic, metrics = fingerprint.source_topic, plan.metrics
+        plan = self.plan
+        self._topic, metrics = plan.fingerprint.source_topic, plan.metrics
         self._outputs = plan.outputs()
-        self._stage = MeasuredStage(plan.stage, self._topic, metrics)
+        self._work = work_of(plan)
         self._times = ReleaseTimes(self._topic, metrics)
         self._given: list[int] = []
         self._held = list[Polled]()
@@ -134,7 +134,7 @@ class Copy(Rebalance):
             self.cut()
             self._take_over()
         if self.plan.stop.requested:
-            self.cut()
+            self._give_up_properly([*self.owned])
             self.leave()
             raise StopIteration
         if time.monotonic() - self._cut_at >= self.settings.every:
@@ -184,8 +184,7 @@ class Copy(Rebalance):
             partition = owned.partition
             self.owned[partition] = owned
             self.metrics.add(RESTORES, 1, self._topic, partition)
-            self._stage.resumed(partition, owned.table)
-            self.plan.show_limit(partition)
+            self._work.resumed(partition, owned.table)
             if owned.finished and self.plan.finishing is None:
                 raise StartRefused(
                     f"partition {partition}: its streams are finished, and what they held back is "
@@ -193,11 +192,11 @@ class Copy(Rebalance):
                 )
         self._assign()
 
-    def _finish(self, owned: Owned) -> None:
+    def _finish(self, owned: Owned[Any]) -> None:
         """Let out what the streams of a partition hold back, once."""
         assert self.plan.finishing is not None
         if not owned.finished:
-            made = self._stage.finish(owned.partition, owned.table, self.plan.finishing)
+            made = self._work.finish(owned.partition, owned.table, self.plan.finishing)
             self._write(owned, self.published(made))
             owned.finished = owned.touched = True
             self.cut()
@@ -229,13 +228,13 @@ class Copy(Rebalance):
 
     # steps of the dataflow, which change what an item refers to
 
-    def decoded(self, taken: Taken) -> Decoded:
-        """Return what the stage reads of a batch."""
-        return self.plan.decoded(taken.batch)
+    def decoded(self, taken: Taken) -> Any:
+        """Return what is read of a batch."""
+        return self._work.decoded(taken.batch)
 
-    def sanitized(self, taken: Taken, decoded: Decoded) -> Any:
-        """Return what the stage makes of a batch, by the table of its partition."""
-        return self._stage.sanitize(decoded, taken.owned.table)
+    def sanitized(self, taken: Taken, decoded: Any) -> Any:
+        """Return what becomes of a batch, by the table of its partition."""
+        return self._work.made(decoded, taken.owned.table)
 
     def published(self, made: Any) -> Written:
         """Return the records for every output."""
@@ -253,7 +252,7 @@ class Copy(Rebalance):
         owned.touched = True
         self.in_flight -= 1
 
-    def _write(self, owned: Owned, written: Written) -> None:
+    def _write(self, owned: Owned[Any], written: Written) -> None:
         for account, records in zip(owned.accounts, written, strict=True):
             account.note(records)
             self._writer.write(account.topic, replace(records, partition=account.partition))
@@ -272,14 +271,15 @@ class Copy(Rebalance):
         for partition in self.owned:
             self.metrics.put(SNAPSHOT_AGE, self._cut_at, self._topic, partition)
 
-    def _commit(self, touched: list[Owned]) -> None:
+    def _commit(self, touched: list[Owned[Any]]) -> None:
         epoch, topic = self._member.metadata().generation, self.state.topic.name
         written: dict[int, int] = {}
         for owned in touched:
             progress = owned.progress(self.settings.instance, epoch)
             records = owned.chain.append(owned.table, progress)
             written[owned.partition] = len(records)
-            self._writer.put(topic, owned.partition, self.state.sealed(owned.partition, records))
+            place = self.state.place(owned.partition)
+            self._writer.put(topic, place, self.state.sealed(place, records))
         self._writer.acknowledge()
         for owned in touched:
             self._require_alone(owned, written[owned.partition])
@@ -292,7 +292,7 @@ class Copy(Rebalance):
         for owned in touched:
             self._committed(owned)
 
-    def _pass_marks(self, owned: Owned) -> None:
+    def _pass_marks(self, owned: Owned[Any]) -> None:
         """Move on behind marks of transactions, which are no records, unless a batch waits.
 
         That is committed, too: once retention has removed them, they would seem to be lost records.
@@ -303,9 +303,9 @@ class Copy(Rebalance):
             owned.position, owned.touched = behind, True
         self.metrics.standing.positions[self._topic, owned.partition] = owned.position
 
-    def _require_alone(self, owned: Owned, count: int) -> None:
+    def _require_alone(self, owned: Owned[Any], count: int) -> None:
         """Find out whether somebody else has written to this partition of the state."""
-        topic, partition = self.state.topic.name, owned.partition
+        topic, partition = self.state.topic.name, self.state.place(owned.partition)
         end = self._writer.acknowledged_end(topic, partition)
         assert end is not None
         first = end - count
@@ -313,11 +313,11 @@ class Copy(Rebalance):
         self.metrics.add(FOREIGN_WRITES, found, topic, partition)
         owned.end = end + _MARKER
 
-    def _committed(self, owned: Owned) -> None:
+    def _committed(self, owned: Owned[Any]) -> None:
         owned.touched = False
         self._times.end_epoch(owned.partition)
         self._times.acknowledged(owned.partition)
-        self._stage.written(owned.partition, owned.table)
+        self._work.written(owned.partition, owned.table)
         for account in owned.accounts:
             end = self._writer.acknowledged_end(account.topic, account.partition)
             if account.close(end, owned.position):
@@ -342,11 +342,17 @@ class Copy(Rebalance):
         self._given = [one for one in self._given if one not in partitions]
         if not set(partitions) & self.owned.keys():
             return
-        self.cut()
+        self._give_up_properly([one for one in partitions if one in self.owned])
         for partition in partitions:
             self._forget(partition)
         self._note_spare()
         self._assign()
+
+    def _give_up_properly(self, partitions: Sequence[int]) -> None:
+        """Commit; where many write to one topic, say that nothing of these is left open there."""
+        for partition in partitions if self.plan.shares_sink else ():
+            self.owned[partition].left = self.owned[partition].touched = True
+        self.cut()
 
     def lost(self) -> None:
         """Forget everything: tables are ahead of what is committed, and others own them."""
@@ -386,8 +392,9 @@ class Copy(Rebalance):
 
     def _forget(self, partition: int) -> None:
         if self.owned.pop(partition, None) is not None:
-            self.metrics.standing.forget(self._topic, partition)
+            self._work.forget(partition)
             self.metrics.forget(self._topic, partition)
 
     def _note_spare(self) -> None:
-        self.metrics.standing.spare = not self.owned and not self._given
+        if self.plan.reads_source:
+            self.metrics.standing.spare = not self.owned and not self._given

@@ -23,3 +23,12 @@ def instance(number: int | None = None) -> str:
         raise ConfigurationError(f"{VARIABLE}: {given} is a name of Fugu's own; write another one")
     name = given or f"{socket.gethostname()}-{secrets.token_hex(4)}"
     return name if number is None else f"{name}-{number}"
+
+
+def merging(name: str) -> str:
+    """Return the name of the part of a copy that merges; no copy can be called so.
+
+    >>> merging("pod-3")
+    'pod-3/merge'
+    """
+    return f"{name}/merge"

@@ -17,7 +17,7 @@ from fugu.dataflows.flows.found_partitioner import as_begun, replacing_partition
 from fugu.dataflows.flows.given import Given
 from fugu.dataflows.flows.newest_copy import require_newest_copy
 from fugu.dataflows.flows.preparation import Preparation
-from fugu.dataflows.flows.sections import reports_spending
+from fugu.dataflows.flows.sections import is_merged, reports_spending
 from fugu.dataflows.flows.state_directories import root_directory
 from fugu.dataflows.flows.stopped_state import StoppedState, alone_in, stopped_state
 from fugu.dataflows.flows.streams import StreamsPlan
@@ -76,6 +76,11 @@ def _require_only_another_store(old: PipelineFile, new: PipelineFile) -> None:
     if old.pipeline.state.in_kafka or not new.pipeline.state.in_kafka:
         raise ConfigurationError(
             "a state is moved from a file with state.store: disk to one with state.store: kafka"
+        )
+    if is_merged(old.pipeline):
+        raise ConfigurationError(
+            f"{old.path}: the state of {old.pipeline.operator.kind}, which merges all partitions, "
+            "cannot be moved into Kafka yet; go on with store: disk"
         )
     present = {name: getattr(new.pipeline, name) for name in _MAY_CHANGE}
     if old.pipeline.model_copy(update=present) != new.pipeline:

@@ -16,19 +16,20 @@ from typing import Any
 from fugu.dataflows.base.errors import NEW_PIPELINE, DeliveryFailed, KafkaUnavailable, StartRefused
 from fugu.dataflows.copies.accounts import Account
 from fugu.dataflows.copies.owned import Owned
-from fugu.dataflows.flows.partitions import PartitionsPlan
-from fugu.dataflows.flows.plan import offsets_of
+from fugu.dataflows.copies.work import CopiedTable, fresh_table
+from fugu.dataflows.flows.plan import Plan, offsets_of
 from fugu.dataflows.kafka.client import Bounds, CopyClient, GroupMember, Reader, identity_of
 from fugu.dataflows.state.chain_reader import ChainReader, last_header
 from fugu.dataflows.state.changelog import Header
 from fugu.dataflows.state.fingerprint import check_same
-from fugu.dataflows.state.row_table import RowTable
 from fugu.dataflows.state.state_topic import StateTopic
 
 _POLLED = 10_000
 _PAUSE_SECONDS = 0.01
 _PATIENCE_SECONDS = 1.0
 _LONGEST_SECONDS = 60.0
+_PATIENCE_IN_TRANSACTION = 5
+"""A copy that lives commits in a tenth of the time that a transaction may last."""
 
 log = logging.getLogger(__name__)
 
@@ -37,16 +38,20 @@ log = logging.getLogger(__name__)
 class Takeover:
     """Take partitions over for a copy, called `instance` in the group, with its `client`."""
 
-    plan: PartitionsPlan[Any]
+    plan: Plan
     client: CopyClient
     state: StateTopic
     instance: str
     milliseconds: int
     _shut_out: set[str] = field(default_factory=set, init=False)
+    _died: list[Header] = field(default_factory=list, init=False)
 
-    def owned(self, partitions: Sequence[int], member: GroupMember) -> list[Owned]:
+    def owned(self, partitions: Sequence[int], member: GroupMember) -> list[Owned[Any]]:
         """Return partitions as their last owners left them; `StartRefused` if they cannot be."""
-        return [self._owned(one, self._committed(one, member)) for one in partitions]
+        self._died.clear()
+        owned = [self._owned(one, self._committed(one, member)) for one in partitions]
+        self._free_the_log(self._died)
+        return owned
 
     def _committed(self, partition: int, member: GroupMember) -> int | None:
         """Ask for one position alone: only who owned that partition can hold it back."""
@@ -54,16 +59,18 @@ class Takeover:
         seconds = _LONGEST_SECONDS + self.milliseconds / 1000
         return member.committed([partition], seconds, look)[partition]
 
-    def _owned(self, partition: int, committed: int | None) -> Owned:
+    def _owned(self, partition: int, committed: int | None) -> Owned[Any]:
         began = time.monotonic()
         chain, end = self._chain(partition)
+        self._note_who_died(chain.header)
         position = self._position(partition, chain.header, committed)
         accounts = self._accounts(partition, chain.header)
         self._require_readable(partition, position, accounts)
         owned = Owned(partition, chain.table, chain.chain, accounts, position, end)
         owned.finished = chain.header is not None and chain.header.finished
         log.info(
-            "partition %d: taken over at offset %d, %d streams, %.1f s",
+            "topic %s, partition %d: taken over at offset %d, %d streams, %.1f s",
+            self.plan.fingerprint.source_topic,
             partition,
             position,
             len(owned.table),
@@ -72,12 +79,10 @@ class Takeover:
         )
         return owned
 
-    def _chain(self, partition: int) -> tuple[ChainReader, int]:
+    def _chain(self, partition: int) -> tuple[ChainReader[CopiedTable], int]:
         """Read the chain to the end that the partition has now, open transactions included."""
-        topic, stage = self.state.topic.name, self.plan.stage
-        found = ChainReader(
-            topic, partition, lambda: RowTable(stage.start, stage.ends), self.state.opened
-        )
+        topic, partition = self.state.topic.name, self.state.place(partition)
+        found = ChainReader(topic, partition, lambda: fresh_table(self.plan), self.state.opened)
         with closing(self.client.reader(topic, committed=False)) as reader:
             bounds = reader.bounds([partition])[partition]
         look = _Patience(lambda: self._shut_out_owner(found.header))
@@ -95,7 +100,7 @@ class Takeover:
             )
         return found, bounds.end
 
-    def _require_own(self, found: ChainReader) -> None:
+    def _require_own(self, found: ChainReader[CopiedTable]) -> None:
         topic = self.state.topic.name
         if found.fingerprint is None:
             raise StartRefused(
@@ -111,7 +116,8 @@ class Takeover:
             return offsets_of(self.plan.fingerprint.source_begin)[partition]
         if header is None:
             raise StartRefused(
-                f"topic {self.state.topic.name}, partition {partition}: there is no state, but the "
+                f"topic {self.state.topic.name}, partition {self.state.place(partition)}: there is "
+                f"no state, but the "
                 f"consumer group {identity_of(self.plan.name)} has read {topic} up to offset "
                 f"{committed}. Restore the topic: starting without it would reset budgets."
             )
@@ -148,7 +154,7 @@ class Takeover:
             while True:
                 committed = reader.bounds([partition])[partition]
                 if committed.end >= written or account.output.shared is not None:
-                    return committed, min(written, committed.end)
+                    return committed, written  # where others write, too, something is always open
                 look()
                 look.require_hope(topic, partition, committed.end)
                 time.sleep(_PAUSE_SECONDS)
@@ -169,7 +175,29 @@ class Takeover:
 
     def _shut_out_last(self, partition: int) -> None:
         with closing(self.client.reader(self.state.topic.name)) as reader:
-            self._shut_out_owner(last_header(reader, partition, self.state.opened))
+            place = self.state.place(partition)
+            self._shut_out_owner(last_header(reader, place, self.state.opened))
+
+    def _note_who_died(self, header: Header | None) -> None:
+        """Keep in mind an owner that never gave up its partition, where it may hold up others."""
+        if not self.plan.shares_sink or header is None:
+            return
+        if not header.left and header.instance != self.instance:
+            self._died.append(header)
+
+    def _free_the_log(self, owners: Sequence[Header]) -> None:
+        """Abort what these left open in a topic that all share; whoever lives commits before."""
+        if not owners:
+            return
+        topic = self.plan.fingerprint.sink_topic
+        with closing(self.client.reader(topic, committed=False)) as reader:
+            written = reader.bounds([0])[0].end
+        seconds = self.milliseconds / 1000 / _PATIENCE_IN_TRANSACTION
+        look = _Patience(lambda: [self._shut_out_owner(owner) for owner in owners], seconds)
+        with closing(self.client.reader(topic)) as reader:
+            while reader.bounds([0])[0].end < written and not look.is_over:
+                look()
+                time.sleep(_PAUSE_SECONDS)
 
     def _shut_out_owner(self, header: Header | None) -> None:
         """Abort what the last owner of a partition left open; a copy that lives begins again."""
@@ -187,12 +215,18 @@ class Takeover:
 class _Patience:
     """Do something once when nothing has moved for a while, and give up after a long one."""
 
-    do: Callable[[], None]
+    do: Callable[[], object]
+    seconds: float = _PATIENCE_SECONDS
     _moved: float = field(default_factory=time.monotonic, init=False)
     _done: bool = field(default=False, init=False)
 
+    @property
+    def is_over(self) -> bool:
+        """Return whether it was done."""
+        return self._done
+
     def __call__(self) -> None:
-        if not self._done and time.monotonic() - self._moved > _PATIENCE_SECONDS:
+        if not self._done and time.monotonic() - self._moved > self.seconds:
             self._done = True
             self.do()
 
@@ -211,7 +245,7 @@ class _Patience:
 
 
 def _read_to(
-    reader: Reader, partition: int, bounds: Bounds, found: ChainReader, look: _Patience
+    reader: Reader, partition: int, bounds: Bounds, found: ChainReader[CopiedTable], look: _Patience
 ) -> None:
     """Read a partition of the state up to its end, open transactions included."""
     reader.assign({partition: bounds.start})

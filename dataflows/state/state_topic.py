@@ -1,7 +1,8 @@
 """Begin a state in a compacted topic of Kafka, and say what a state there belongs to.
 
-Partition i holds the chain of partition i of the source. The fingerprint is the first record of
-every partition; whoever is given a partition compares it before anything else.
+Partition i holds the chain of partition i of the source. The merge of an aggregate has one more
+partition, behind these, and a fingerprint of its own. A fingerprint is the first record of every
+partition; whoever is given a partition compares it before anything else.
 """
 
 import time
@@ -36,7 +37,8 @@ _COMMITTED_SECONDS = 1.0
 class StateTopic:
     """Hold the state of a `pipeline` in a topic; whoever only looks has no `creator`.
 
-    With a secret, the records of chains are sealed.
+    So many `partitions` from the `first` one on are those of one dataflow. With a secret, the
+    records of chains are sealed.
     """
 
     def __init__(
@@ -46,10 +48,36 @@ class StateTopic:
         pipeline: str,
         creator: CopyClient | None,
         secret: Secret | None = None,
+        *,
+        partitions: int | None = None,
+        first: int = 0,
     ) -> None:
+        self.first = first
+        self.partitions = topic.partitions if partitions is None else partitions
+        self._secret = secret
         self.client, self.topic, self.pipeline, self._creator = client, topic, pipeline, creator
         self._sealing = None if secret is None else Sealing(secret, topic.identity)
         self._check = "" if secret is None else secret.check_value()
+
+    def of_merge(self) -> "StateTopic":
+        """Return what the same topic holds of the merge."""
+        return StateTopic(
+            self.client,
+            self.topic,
+            self.pipeline,
+            self._creator,
+            self._secret,
+            partitions=1,
+            first=self.partitions,
+        )
+
+    def place(self, partition: int) -> int:
+        """Return the partition of the topic that holds the chain of a partition that is read."""
+        return self.first + partition
+
+    @property
+    def _places(self) -> list[int]:
+        return [self.place(partition) for partition in range(self.partitions)]
 
     def sealed(self, partition: int, entries: Sequence[Entry]) -> list[Entry]:
         """Return the records that the topic holds, for those of a chain."""
@@ -86,13 +114,13 @@ class StateTopic:
     def _found(self) -> list[bytes | None]:
         """Return what every partition says that it belongs to."""
         with closing(self.client.reader(self.topic.name)) as reader:
-            bounds = reader.bounds(list(range(self.topic.partitions)))
+            bounds = reader.bounds(self._places)
             return [_first(reader, partition, bound) for partition, bound in bounds.items()]
 
     def holds_blocks(self) -> bool:
         """Return whether a partition holds records of a chain."""
         with closing(self.client.reader(self.topic.name)) as reader:
-            bounds = reader.bounds(list(range(self.topic.partitions)))
+            bounds = reader.bounds(self._places)
             return any(
                 Place.of(key) is not None and value is not None
                 for partition, bound in bounds.items()
@@ -104,11 +132,12 @@ class StateTopic:
         """Begin a state, unless another copy has just begun it; return what it belongs to."""
         if self._creator is None:
             return fingerprint
-        if self.topic.partitions != fingerprint.partitions:
+        if self.partitions != fingerprint.partitions:
+            others = self.topic.partitions - self.partitions
             raise StartRefused(
                 f"topic {self.topic.name} (state.topic) has {self.topic.partitions} partitions, "
                 f"but {fingerprint.source_topic} has {fingerprint.partitions}. Delete it and "
-                "create it anew with as many."
+                f"create it anew with {fingerprint.partitions + others}."
             )
         identity = f"{identity_of(self.pipeline)}.creation"
         while True:
@@ -117,7 +146,7 @@ class StateTopic:
                 if stored is not None:
                     return stored
                 content = self._written(fingerprint)
-                for partition in range(self.topic.partitions):
+                for partition in self._places:
                     writer.put(self.topic.name, partition, [(FINGERPRINT, content)])
                 try:
                     writer.acknowledge()

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.cli.fugu import app
+from fugu.dataflows.copies.moving import move
 from fugu.dataflows.flows.state_directories import root_directory, stored_fingerprint
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.dealing import dealt, shard_numbers
@@ -93,16 +94,47 @@ def test_commands_over_directories_are_refused_and_say_how_to_finish(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_kinds_that_merge_all_partitions_are_refused_until_they_are_carried(tmp_path: Path) -> None:
-    """Never silently wrong: a merge without its state would begin every budget again."""
-    document = pipeline_document("localhost:9092", "raw", "sanitized") | {"state": KAFKA}
+def merged(path: Path, operator: dict[str, Any], **state: Any) -> PipelineFile:
+    document = pipeline_document("localhost:9092", "raw", "sanitized")
     document["source"] = {"topic": "raw", "value": "zone", "timestamp": "kafka"}
-    document["operator"] = {
-        "kind": "pba",
-        "epsilon": 1.0,
-        "window": 4,
-        "groups": ["a", "b"],
-        "ticks": {"width": "1m", "grace": "0s"},
-    }
-    with pytest.raises(ConfigurationError, match="pba merges all partitions"):
-        PipelineFile.read(write_pipeline(tmp_path, document))
+    document["operator"] = {"ticks": {"width": "1m", "grace": "0s"}} | operator
+    document["state"] = state
+    return PipelineFile.read(write_pipeline(path, document))
+
+
+WINDOWED = {"kind": "pba", "epsilon": 1.0, "window": 4, "groups": ["a", "b"]}
+
+
+def test_an_aggregate_may_have_its_state_in_kafka(tmp_path: Path) -> None:
+    assert merged(tmp_path, WINDOWED, **KAFKA).pipeline.state.in_kafka
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        WINDOWED | {"kind": "lbd"},
+        WINDOWED | {"kind": "lsp"},
+        {
+            "kind": "anonymize",
+            "sensitive": "diagnosis",
+            "taxonomy": {"Disease": {"Virus": ["Dengue", "H1N1"], "Lung": ["Asthma"]}},
+            "privacy_height": 2,
+            "K": 5,
+            "rho": 2,
+            "quantum": "1m",
+        },
+    ],
+)
+def test_other_kinds_that_merge_are_refused_until_they_are_carried(
+    tmp_path: Path, operator: dict[str, Any]
+) -> None:
+    """Never silently wrong: a merge without its state would begin every budget again."""
+    with pytest.raises(ConfigurationError, match=f"does not carry {operator['kind']} yet"):
+        merged(tmp_path, operator, **KAFKA)
+
+
+def test_an_aggregate_that_ran_on_disk_stays_there(tmp_path: Path) -> None:
+    old = merged(tmp_path / "old", WINDOWED, directory="state")
+    new = merged(tmp_path / "new", WINDOWED, **KAFKA)
+    with pytest.raises(ConfigurationError, match="cannot be moved into Kafka yet"):
+        move(old, new)
