@@ -28,11 +28,7 @@ def kafka_state_page(results: Results) -> Page:
     per_row = [one.bytes_per_row for one in restored]
     rest = [
         _row("bytes of the changelog per record", 1, results.bytes_per_record),
-        _row(
-            "bytes of the changelog per row, everybody sends once",
-            1,
-            [one.bytes_per_row for one in restored],
-        ),
+        _row("bytes of the changelog per row, everybody sends once", 1, per_row),
         _row(f"read {settings.rows:,} rows back, s", 1, [one.seconds for one in restored]),
         _row("start of a process until its next release, s", 1, starts),
         _row("no release after kill -9, s", 1, results.stood_still),
@@ -55,8 +51,8 @@ def kafka_state_page(results: Results) -> Page:
         [
             "Bytes are keys and values of the state topic, not compressed, and before they are "
             f"compacted. Kill -9: a copy with {settings.takeover_users:,} users in one partition, "
-            "which releases some hundred records/s; another copy is spare. Its session in the group is "
-            f"{SESSION_SECONDS:.0f} s.",
+            "which releases some hundred records/s, while another copy is spare. Its session in the "
+            f"group is {SESSION_SECONDS:.0f} s.",
             *_verdicts(results),
         ],
     )
