@@ -51,7 +51,7 @@ def kafka_state_page(results: Results) -> Page:
         [
             "Bytes are keys and values of the state topic, not compressed, and before they are "
             f"compacted. Kill -9: a copy with {settings.takeover_users:,} users in one partition, "
-            "which releases some hundred records/s, while another copy is spare. Its session in the "
+            "which releases some hundred records/s; another copy is spare. Its session in the "
             f"group is {SESSION_SECONDS:.0f} s.",
             *_verdicts(results),
         ],

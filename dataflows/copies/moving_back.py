@@ -196,12 +196,12 @@ def _take_back(
 def _complete(client: Client, new: PipelineFile, state: StateTopic, moved: MovedState) -> None:
     """Put the directories in their places, once the topic says that they count."""
     root = root_directory(new).path
-    exchange = Exchange(root)
-    if exchange.is_decided(COMMAND, moved.token):
+    exchange, here = Exchange(root), moved.directory == str(root.resolve())
+    if here and exchange.is_decided(COMMAND, moved.token):
         _claim(client, new, exchange)
         (root / MOVED).unlink(missing_ok=True)
         exchange.finish()
-    elif moved.directory != str(root.resolve()):
+    elif not here or any(directory.is_empty for directory in shard_directories(new)):
         raise moved.refusal(state.topic.name)
 
 
