@@ -155,7 +155,7 @@ def test_a_state_is_not_moved_while_a_copy_runs(journey: Journey) -> None:
     ):
         feed.feed(RECORDS // 2)
         copy.wait_until(lambda: committed(journey.bootstrap, journey.kafka) == feed.fed)
-        with pytest.raises(StartRefused, match="other members own [24] of 4 partitions"):
+        with pytest.raises(StartRefused, match=r"other members own [24] of 4 partitions"):
             moving_back.move_back(*files)
         feed.feed(RECORDS)
         copy.wait_until(lambda: committed(journey.bootstrap, journey.kafka) == RECORDS)
