@@ -47,11 +47,11 @@ _MILLISECONDS = 300_000
 
 def move_back(old: PipelineFile, new: PipelineFile) -> int:
     """Move the state of OLD, in Kafka, to the directory of NEW; return how many streams it has."""
-    require_only_another_store(old, new)
     if is_merged(old.pipeline) or old.pipeline.source.policies is not None:
         raise ConfigurationError(
             f"{old.path}: only states of single streams are moved back to disk for now"
         )
+    require_only_another_store(old, new)
     given, root = Given.by(old), root_directory(new)
     state = _state(given)
     root.path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -78,16 +78,18 @@ def _moved(old: PipelineFile, new: PipelineFile, state: StateTopic) -> MovedStat
     root = root_directory(new).path
     present = _present(root, state)
     made = planned(old, StopFlag(), None)
-    source = made.client.topic(made.plan.fingerprint.source_topic)
+    plan = made.plan
+    assert isinstance(plan, StreamsPlan)
+    source = made.client.topic(plan.fingerprint.source_topic)
     assert source is not None
-    _require_partitions(new, made.plan.fingerprint)
-    with sole_member(made.client, made.plan.name, source) as sole:
-        takeover = Takeover(made.plan, made.client, made.state, "moving", _MILLISECONDS)
-        known = range(made.plan.fingerprint.partitions)
+    _require_partitions(new, plan.fingerprint)
+    with sole_member(made.client, plan.name, source) as sole:
+        takeover = Takeover(plan, made.client, made.state, "moving", _MILLISECONDS)
+        known = range(plan.fingerprint.partitions)
         owned = takeover.owned(known, sole.member)
         _require_settled(owned)
         exchange, token = Exchange(root), secrets.token_hex(16)
-        _write(exchange, new, made.plan, owned)
+        _write(exchange, new, plan, owned)
         names = [directory.path for directory in shard_directories(new)]
         exchange.decide(present, names, COMMAND, token)
         streams = sum(len(one.table) for one in owned)
