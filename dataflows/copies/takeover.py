@@ -8,13 +8,14 @@ included, and the state is read up to there, however long a transaction holds th
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from fugu.dataflows.base.errors import NEW_PIPELINE, DeliveryFailed, KafkaUnavailable, StartRefused
 from fugu.dataflows.copies.accounts import Account
+from fugu.dataflows.copies.followed import Followed
 from fugu.dataflows.copies.owned import Owned
 from fugu.dataflows.flows.partitions import PartitionsPlan
 from fugu.dataflows.flows.plan import offsets_of
@@ -30,6 +31,9 @@ _PAUSE_SECONDS = 0.01
 _PATIENCE_SECONDS = 1.0
 _LONGEST_SECONDS = 60.0
 
+Standby = Literal["none", "kept", "all"]
+"""Says which chains a copy follows of partitions that others own."""
+
 log = logging.getLogger(__name__)
 
 
@@ -42,7 +46,28 @@ class Takeover:
     state: StateTopic
     instance: str
     milliseconds: int
+    standby: Standby = "none"
     _shut_out: set[str] = field(default_factory=set, init=False)
+    _given_up: set[int] = field(default_factory=set, init=False)
+
+    def __post_init__(self) -> None:
+        self._followed = Followed(self.client, self.state, self._fresh)
+
+    def follow(self, owned: Collection[int]) -> None:
+        """Read a little of the chains that are to be at hand, of partitions that others own."""
+        if self.standby == "none":
+            return
+        every = set(range(self.plan.fingerprint.partitions))
+        wanted = every if self.standby == "all" else self._given_up
+        self._followed.follow(wanted - set(owned))
+
+    def given_up(self, partitions: Iterable[int]) -> None:
+        """Hear that this copy has given partitions up, with everything committed."""
+        self._given_up |= set(partitions)
+
+    def close(self) -> None:
+        """Follow nothing any more."""
+        self._followed.close()
 
     def owned(self, partitions: Sequence[int], member: GroupMember) -> list[Owned]:
         """Return partitions as their last owners left them; `StartRefused` if they cannot be."""
@@ -71,12 +96,16 @@ class Takeover:
 
     def _chain(self, partition: int) -> tuple[ChainReader, int]:
         """Read the chain to the end that the partition has now, open transactions included."""
-        topic, stage = self.state.topic.name, self.plan.stage
-        found = ChainReader(
-            topic, partition, lambda: RowTable(stage.start, stage.ends), self.state.opened
-        )
+        topic = self.state.topic.name
+        followed = self._followed.taken(partition)
+        if followed is None:
+            found = ChainReader(topic, partition, self._fresh, self.state.opened)
+        else:
+            found = followed[0]
         with closing(self.client.reader(topic, committed=False)) as reader:
             bounds = reader.bounds([partition])[partition]
+        if followed is not None:
+            bounds = Bounds(followed[1], bounds.end)
         look = _Patience(lambda: self._shut_out_owner(found.header))
         with closing(self.client.reader(topic)) as reader:
             _read_to(reader, partition, bounds, found, look)
@@ -91,6 +120,9 @@ class Takeover:
                 extra={"topic": topic, "partition": partition},
             )
         return found, bounds.end
+
+    def _fresh(self) -> RowTable:
+        return RowTable(self.plan.stage.start, self.plan.stage.ends)
 
     def _require_own(self, found: ChainReader) -> None:
         topic = self.state.topic.name

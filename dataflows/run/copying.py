@@ -102,8 +102,9 @@ class _Copies:
         pseudonyms = Pseudonyms(publisher.pseudonyms.secret, publisher.pseudonyms.sink)
         plan = replace(made.plan, publisher=replace(publisher, pseudonyms=pseudonyms))
         name = self._name if workers == 1 else f"{self._name}-{worker}"
-        every = self._file.pipeline.state.every.total_seconds()
-        settings = CopySettings(instance=name, every=every)
+        state = self._file.pipeline.state
+        every = state.every.total_seconds()
+        settings = CopySettings(instance=name, every=every, standby=state.standby)
         copy = Copy(plan, made.client, made.state, settings)
         self._copies.append(copy)
         return copy
