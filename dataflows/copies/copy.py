@@ -24,7 +24,7 @@ from fugu.dataflows.base.metrics import (
 )
 from fugu.dataflows.copies.others import others_between
 from fugu.dataflows.copies.owned import Owned, Taken
-from fugu.dataflows.copies.takeover import Takeover, transactional_id
+from fugu.dataflows.copies.takeover import Standby, Takeover, transactional_id
 from fugu.dataflows.copies.work import work_of
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.kafka.client import CopyClient, Rebalance, identity_of
@@ -53,10 +53,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class CopySettings:
-    """Say what the copy is called, and how often it cuts, in seconds."""
+    """Say what the copy is called, how often it cuts, in seconds, and whom it follows."""
 
     instance: str
     every: float
+    standby: Standby = "none"
 
     @property
     def milliseconds(self) -> int:
@@ -92,7 +93,12 @@ class Copy(Rebalance):
         self._writer = self.client.copy_writer(identity, milliseconds)
         self._reader = self.client.reader(self._topic, headers=plan.reads_headers)
         self._takeover = Takeover(
-            plan, self.client, self.state, self.settings.instance, milliseconds
+            plan,
+            self.client,
+            self.state,
+            self.settings.instance,
+            milliseconds,
+            self.settings.standby,
         )
         self._member = self.client.member(identity_of(plan.name), self._topic, self)
 
@@ -142,6 +148,7 @@ class Copy(Rebalance):
         if self.plan.finishing is not None:
             self._end_once_finished()
             return []
+        self._takeover.follow(self.owned)
         return self._polled() if self.owned else []
 
     def _polled(self) -> list[Taken]:
@@ -345,6 +352,7 @@ class Copy(Rebalance):
         self._give_up_properly([one for one in partitions if one in self.owned])
         for partition in partitions:
             self._forget(partition)
+        self._takeover.given_up(partitions)
         self._note_spare()
         self._assign()
 
@@ -383,6 +391,7 @@ class Copy(Rebalance):
     def _close(self) -> None:
         self._writer.close()
         self._reader.close()
+        self._takeover.close()
 
     def _forget_all(self) -> None:
         self._given.clear()

@@ -8,13 +8,14 @@ included, and the state is read up to there, however long a transaction holds th
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from fugu.dataflows.base.errors import NEW_PIPELINE, DeliveryFailed, KafkaUnavailable, StartRefused
 from fugu.dataflows.copies.accounts import Account
+from fugu.dataflows.copies.followed import Followed
 from fugu.dataflows.copies.owned import Owned
 from fugu.dataflows.copies.work import CopiedTable, fresh_table
 from fugu.dataflows.flows.plan import Plan, offsets_of
@@ -31,6 +32,9 @@ _LONGEST_SECONDS = 60.0
 _PATIENCE_IN_TRANSACTION = 5
 """A copy that lives commits in a tenth of the time that a transaction may last."""
 
+Standby = Literal["none", "kept", "all"]
+"""Says which chains a copy follows of partitions that others own."""
+
 log = logging.getLogger(__name__)
 
 
@@ -43,8 +47,29 @@ class Takeover:
     state: StateTopic
     instance: str
     milliseconds: int
+    standby: Standby = "none"
     _shut_out: set[str] = field(default_factory=set, init=False)
     _died: list[Header] = field(default_factory=list, init=False)
+    _given_up: set[int] = field(default_factory=set, init=False)
+
+    def __post_init__(self) -> None:
+        self._followed = Followed(self.client, self.state, self._fresh)
+
+    def follow(self, owned: Collection[int]) -> None:
+        """Read a little of the chains that are to be at hand, of partitions that others own."""
+        if self.standby == "none":
+            return
+        every = set(range(self.plan.fingerprint.partitions))
+        wanted = every if self.standby == "all" else self._given_up
+        self._followed.follow({self.state.place(one) for one in wanted - set(owned)})
+
+    def given_up(self, partitions: Iterable[int]) -> None:
+        """Hear that this copy has given partitions up, with everything committed."""
+        self._given_up |= set(partitions)
+
+    def close(self) -> None:
+        """Follow nothing any more."""
+        self._followed.close()
 
     def owned(self, partitions: Sequence[int], member: GroupMember) -> list[Owned[Any]]:
         """Return partitions as their last owners left them; `StartRefused` if they cannot be."""
@@ -82,9 +107,15 @@ class Takeover:
     def _chain(self, partition: int) -> tuple[ChainReader[CopiedTable], int]:
         """Read the chain to the end that the partition has now, open transactions included."""
         topic, partition = self.state.topic.name, self.state.place(partition)
-        found = ChainReader(topic, partition, lambda: fresh_table(self.plan), self.state.opened)
+        followed = self._followed.taken(partition)
+        if followed is None:
+            found = ChainReader(topic, partition, self._fresh, self.state.opened)
+        else:
+            found = followed[0]
         with closing(self.client.reader(topic, committed=False)) as reader:
             bounds = reader.bounds([partition])[partition]
+        if followed is not None:
+            bounds = Bounds(followed[1], bounds.end)
         look = _Patience(lambda: self._shut_out_owner(found.header))
         with closing(self.client.reader(topic)) as reader:
             _read_to(reader, partition, bounds, found, look)
@@ -99,6 +130,9 @@ class Takeover:
                 extra={"topic": topic, "partition": partition},
             )
         return found, bounds.end
+
+    def _fresh(self) -> CopiedTable:
+        return fresh_table(self.plan)
 
     def _require_own(self, found: ChainReader[CopiedTable]) -> None:
         topic = self.state.topic.name

@@ -24,6 +24,7 @@ from fugu.dataflows.kafka.client import (
 )
 from fugu.dataflows.state.changelog import Place
 from fugu.dataflows.state.fingerprint import Fingerprint
+from fugu.dataflows.state.moved_state import MovedState
 from fugu.dataflows.state.sealing import Sealing
 from fugu.operators.secret import Secret
 
@@ -32,6 +33,8 @@ FINGERPRINT = b"fingerprint"
 _CREATION_MILLISECONDS = 30_000
 _COMMITTED_SECONDS = 1.0
 """Longer than Kafka takes to mark a commit in all partitions."""
+_LAST_OFFSETS = 2
+"""A state that was moved ends with the record that says so, and the mark of its transaction."""
 
 
 class StateTopic:
@@ -94,7 +97,13 @@ class StateTopic:
         return value if self._sealing is None else self._sealing.opened(partition, key, value)
 
     def stored(self) -> Fingerprint | None:
-        """Return what the state belongs to; None before it begins. Every partition must agree."""
+        """Return what the state belongs to; None before it begins. Every partition must agree.
+
+        Raises `StartRefused` where the state was moved to disk.
+        """
+        moved = self.moved()
+        if moved is not None:
+            raise moved.refusal(self.topic.name)
         found = self._found()
         if None in found and any(found):
             # Another copy begins the state now, which is seen in one partition after the other.
@@ -128,6 +137,17 @@ class StateTopic:
                 for key, value in zip(batch.keys, batch.values, strict=True)
             )
 
+    def moved(self) -> MovedState | None:
+        """Return where the state was moved to, if it was.
+
+        What was written behind is not looked at here; whoever takes a partition over reads all.
+        """
+        with closing(self.client.reader(self.topic.name)) as reader:
+            bounds = reader.bounds([0])[0]
+            first = max(bounds.start, bounds.end - _LAST_OFFSETS)
+            last = _first(reader, 0, Bounds(first, bounds.end))
+        return MovedState.of(last)
+
     def create(self, fingerprint: Fingerprint) -> Fingerprint:
         """Begin a state, unless another copy has just begun it; return what it belongs to."""
         if self._creator is None:
@@ -157,6 +177,8 @@ class StateTopic:
 
     def read(self, content: bytes) -> Fingerprint:
         """Read the fingerprint record; `StartRefused` if it is of another topic, or damaged."""
+        if (moved := MovedState.of(content)) is not None:
+            raise moved.refusal(self.topic.name)
         try:
             said = orjson.loads(content)
             found = Fingerprint.model_validate(said["fingerprint"])

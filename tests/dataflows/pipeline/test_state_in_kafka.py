@@ -40,6 +40,8 @@ def test_nothing_on_disk_belongs_to_it(tmp_path: Path) -> None:
     [
         ({"every": "1s"}, {}, "write directory: PATH"),
         ({"directory": "state", "topic": "here"}, {}, "topic: is for store: kafka"),
+        ({"directory": "state", "standby": "all"}, {}, "standby: is for store: kafka"),
+        (KAFKA | {"standby": "1"}, {}, "standby"),
         (KAFKA | {"directory": "state"}, {}, "nothing is kept on disk; delete it"),
         (KAFKA | {"shards": 2}, {}, "start as many copies of fugu run as you like"),
         (KAFKA | {"control": "claims"}, {}, "the state topic holds claims"),
