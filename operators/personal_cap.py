@@ -1,4 +1,4 @@
-"""Personal caps: every person counts in a limited number of ticks of a period."""
+"""Limit in how many ticks of a period a person counts: a personal cap."""
 
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable

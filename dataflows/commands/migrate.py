@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
-from fugu.dataflows.commands.arguments import PipelineArgument, read_pipeline
+from fugu.dataflows.commands.arguments import NewPipeline, OldPipeline, read_pipeline
 from fugu.dataflows.commands.released_before import released_before
 from fugu.dataflows.flows.carrying_over import CarriedOver, carried_over
 from fugu.dataflows.flows.changed_entry import ChangedEntry
@@ -34,8 +34,8 @@ _COMMAND = "fugu migrate"
 
 
 def migrate(
-    old: PipelineArgument,
-    new: PipelineArgument,
+    old: OldPipeline,
+    new: NewPipeline,
     earlier: Annotated[
         list[str] | None,
         typer.Option(

@@ -2,13 +2,13 @@
 
 from rich.console import Console
 
-from fugu.dataflows.commands.arguments import PipelineArgument
+from fugu.dataflows.commands.arguments import NewPipeline, OldPipeline
 from fugu.dataflows.copies.moving import move as moved
 from fugu.dataflows.copies.moving_back import move_back
 from fugu.dataflows.flows.state_directories import root_directory
 
 
-def move(old: PipelineArgument, new: PipelineArgument) -> None:
+def move(old: OldPipeline, new: NewPipeline) -> None:
     """Move the state of OLD to where NEW says, with all budgets: from disk into Kafka, or back.
 
     The two files differ in state (and perhaps kafka, metrics, alert, logs) alone. The pipeline must

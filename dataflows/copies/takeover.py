@@ -265,7 +265,7 @@ class _Patience:
             self.do()
 
     def moved(self) -> None:
-        """Hear that something has moved."""
+        """Note that something has moved."""
         self._moved = time.monotonic()
 
     def require_hope(self, topic: str, partition: int, offset: int) -> None:

@@ -171,16 +171,16 @@ Entry = tuple[bytes, bytes | None]
 
 
 class Rebalance(Protocol):
-    """Hear what a consumer group gives and takes."""
+    """Receive what a consumer group gives and takes."""
 
     def given(self, partitions: Sequence[int], member: str) -> None:
-        """Hear that these partitions are ours from now on, as this member."""
+        """Take these partitions over, as this member of the group."""
 
     def taken(self, partitions: Sequence[int]) -> None:
         """Finish with these partitions: once this returns, they may be those of another member."""
 
     def lost(self) -> None:
-        """Hear that all partitions may be those of others already."""
+        """Give all partitions up: they may be those of others already."""
 
 
 class GroupMember(Protocol):

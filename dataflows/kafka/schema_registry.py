@@ -5,13 +5,14 @@ no schema of an id, for a minute after the last id of the same records was asked
 """
 
 import logging
+import re
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator
 
 from fugu.dataflows.base.errors import ConfigurationError, FuguError
 from fugu.dataflows.base.install import install
@@ -26,12 +27,21 @@ _UNKNOWN_FOR = 60.0
 _AT_ONCE = 100
 """The most ids that are asked for before anybody looks again: a stop waits for so many."""
 _NOT_FOUND = 404
+_ADDRESS = re.compile(r"https?://[^\s@]+")
+
+
+def _address(url: str) -> str:
+    if not _ADDRESS.fullmatch(url):
+        raise ValueError(
+            "write http://HOST:PORT or https://HOST:PORT; user and password are keys beside it"
+        )
+    return url
 
 
 class RegistrySection(Section):
     """Say where the Schema Registry is, and how to log in."""
 
-    url: Annotated[str, Field(pattern=r"^https?://[^\s@]+$")]
+    url: Annotated[str, AfterValidator(_address)]
     """Its address: `http://` or `https://`, without a password in it."""
     username: str | None = None
     """The name of the user, where it asks for one."""

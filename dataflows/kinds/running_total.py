@@ -79,6 +79,15 @@ class RunningTotalOperator(CappedAggregate):
                 "larger"
             )
 
+    def remarks(self, files: Files, mechanism: Mechanism) -> list[str]:
+        assert isinstance(mechanism, RunningTotal)
+        if mechanism.error < mechanism.precision.error_of_separate_noise:
+            return []
+        return [
+            "operator.kind: a person may count in so many ticks that totals err no less than with "
+            "noise on each tick. Write a window, or contributions if people come in few ticks"
+        ]
+
     def estimator(self, mechanism: Mechanism) -> Mapping[str, float]:
         """Return what tells how the errors of totals go together."""
         assert isinstance(mechanism, RunningTotal)

@@ -30,7 +30,7 @@ class SchemaText:
 
 
 class Schemas(Protocol):
-    """Know schemas by id."""
+    """Hold schemas by id."""
 
     @property
     def url(self) -> str:

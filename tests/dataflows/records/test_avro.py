@@ -158,8 +158,11 @@ def test_a_path_that_the_schema_cannot_hold_is_refused_before_a_start(tmp_path: 
         ("{kind: avro}", "write either registry or schema_file"),
         ("{kind: json_schema, schema_file: reading.avsc}", "is for kind: avro"),
         ("{kind: avro, schema_file: gone.avsc}", "cannot be read"),
-        ("{kind: avro, registry: {url: 'http://me:pw@localhost'}}", "registry.url"),
-        ("avro", "format"),
+        (
+            "{kind: avro, registry: {url: 'http://me:pw@localhost'}}",
+            "registry.url: write http://HOST:PORT",
+        ),
+        ("avro", "format: avro needs schemas; write a section"),
     ],
 )
 def test_a_section_that_cannot_be_meant_is_refused(
