@@ -84,6 +84,11 @@ class PersonalCap:
         return 4 if self.signed else 2
 
     @property
+    def largest_move(self) -> int:
+        """Return how many times a contribution neighbours move one figure by at most."""
+        return 2 if self.signed else 1
+
+    @property
     def counted(self) -> int:
         """Return in how many ticks of a period a person can count, which `apart` may limit, too."""
         return min(self.at_most, -(-self.ticks // self.apart))

@@ -57,10 +57,10 @@ def migrate(
     must have stopped gracefully. Killed anywhere, it is run once more. OLD and NEW may be one
     file, where a sink was created anew, or to accept a gap.
     """
-    root, console = root_directory(old), Console()
-    before = as_begun(old)
+    before, root = as_begun(old), root_directory(old)
     after = _with_partitioner_of(before, new)
     change, gaps = carried_over(before, after), _partitions(accept_gap or [], before)
+    console = Console()
     exchange = Exchange(root.path)
     client = client_of(after.connection(), after.pipeline.source.generation)
     entry = ChangedEntry(client, change)

@@ -69,7 +69,7 @@ def check_start(file: PipelineFile, as_run: AsRun, checks: Checks) -> None:
 
 def _say_copy(look: Look, checks: Checks) -> None:
     """Say how a copy would start; others may run, and it would share partitions with them."""
-    [plan] = look.plans
+    plan = look.plans[0]
     assert isinstance(plan.home, StateTopic)
     begun = plan.home.stored() is not None
     state = "goes on with its state" if begun else "begins a state"

@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fugu.dataflows.base.batches import Batch, Decoded, Outgoing
-from fugu.dataflows.base.errors import FuguError, GivenAway, StartRefused
+from fugu.dataflows.base.batches import Batch, Outgoing
+from fugu.dataflows.base.errors import FuguError, GivenAway, ShutOut, StartRefused
 from fugu.dataflows.base.metrics import (
     FOREIGN_WRITES,
     RECORDS_IN,
@@ -24,20 +24,27 @@ from fugu.dataflows.base.metrics import (
 )
 from fugu.dataflows.copies.others import others_between
 from fugu.dataflows.copies.owned import Owned, Taken
-from fugu.dataflows.copies.takeover import Takeover, transactional_id
-from fugu.dataflows.flows.streams import StreamsPlan
+from fugu.dataflows.copies.takeover import Standby, Takeover, transactional_id
+from fugu.dataflows.copies.work import work_of
+from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.kafka.client import CopyClient, Rebalance, identity_of
 from fugu.dataflows.kafka.release_times import ReleaseTimes
 from fugu.dataflows.kafka.sink import count_out
-from fugu.dataflows.stages.measured_stage import MeasuredStage
 from fugu.dataflows.state.state_topic import StateTopic
 
 Written = Sequence[Outgoing]
 """What a batch has become: records for each output of the plan, in its order."""
 
+Polled = tuple[float, Batch]
+"""A batch, and the moment of the poll that brought it."""
+
 _SHORTEST_TRANSACTION_SECONDS = 10.0
 _EVERY_IN_TRANSACTION = 10
 _SAID_EVERY_SECONDS = 15.0
+_LOSS_HEARD_SECONDS = 5.0
+"""Twice the time between heartbeats, which tell a copy that it was counted out, and some more."""
+_POLL_SECONDS = 0.1
+_ALL_GIVEN_AWAY = "the consumer group has given all partitions to other copies"
 _MARKER = 1
 """A commit leaves a mark in every partition that it wrote to."""
 
@@ -46,10 +53,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class CopySettings:
-    """Say what the copy is called, and how often it cuts, in seconds."""
+    """Say what the copy is called, how often it cuts, in seconds, and whom it follows."""
 
     instance: str
     every: float
+    standby: Standby = "none"
 
     @property
     def milliseconds(self) -> int:
@@ -62,21 +70,21 @@ class CopySettings:
 class Copy(Rebalance):
     """Own some partitions, and know what is on its way; one thread calls everything here."""
 
-    plan: StreamsPlan
+    plan: Plan
     client: CopyClient
     state: StateTopic
     settings: CopySettings
-    owned: dict[int, Owned] = field(default_factory=dict, init=False)
+    owned: dict[int, Owned[Any]] = field(default_factory=dict, init=False)
     in_flight: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        plan, fingerprint = self.plan, self.plan.fingerprint
-        self._topic, metrics = fingerprint.source_topic, plan.metrics
+        plan = self.plan
+        self._topic, metrics = plan.fingerprint.source_topic, plan.metrics
         self._outputs = plan.outputs()
-        self._stage = MeasuredStage(plan.stage, self._topic, metrics)
+        self._work = work_of(plan)
         self._times = ReleaseTimes(self._topic, metrics)
         self._given: list[int] = []
-        self._polled_at, self._held = 0.0, list[Batch]()
+        self._held = list[Polled]()
         self._member_id = ""
         self._lost = self._left = False
         self._cut_at = self._waiting_since = time.monotonic()
@@ -85,7 +93,12 @@ class Copy(Rebalance):
         self._writer = self.client.copy_writer(identity, milliseconds)
         self._reader = self.client.reader(self._topic, headers=plan.reads_headers)
         self._takeover = Takeover(
-            plan, self.client, self.state, self.settings.instance, milliseconds
+            plan,
+            self.client,
+            self.state,
+            self.settings.instance,
+            milliseconds,
+            self.settings.standby,
         )
         self._member = self.client.member(identity_of(plan.name), self._topic, self)
 
@@ -100,14 +113,34 @@ class Copy(Rebalance):
         """Return what has arrived; nothing while something is on its way. Ends after a stop."""
         if self.in_flight:
             return []
+        try:
+            return self._next()
+        except (StartRefused, ShutOut):
+            self._require_counted_in()
+            raise
+
+    def _require_counted_in(self) -> None:
+        """Raise `GivenAway` where the group has counted this copy out, as while it stood still.
+
+        Others have gone on by then, and what they wrote looks like a fault to whoever does not know
+        it. Nothing is committed any more.
+        """
+        self.give_up()
+        until = time.monotonic() + _LOSS_HEARD_SECONDS
+        while not self._lost and time.monotonic() < until:
+            self._member.poll(_POLL_SECONDS)
+        if self._lost:
+            raise GivenAway(_ALL_GIVEN_AWAY) from None
+
+    def _next(self) -> list[Taken]:
         self._member.poll()
         if self._lost:
-            raise GivenAway("the consumer group has given all partitions to other copies")
+            raise GivenAway(_ALL_GIVEN_AWAY)
         if self._given:
             self.cut()
             self._take_over()
         if self.plan.stop.requested:
-            self.cut()
+            self._give_up_properly([*self.owned])
             self.leave()
             raise StopIteration
         if time.monotonic() - self._cut_at >= self.settings.every:
@@ -115,25 +148,31 @@ class Copy(Rebalance):
         if self.plan.finishing is not None:
             self._end_once_finished()
             return []
+        self._takeover.follow(self.owned)
         return self._polled() if self.owned else []
 
     def _polled(self) -> list[Taken]:
-        if not self._held:
-            self._polled_at, self._held = time.monotonic(), self._reader.poll(self.plan.max_batch)
-        batches = self._ready()
-        for batch in batches:
+        room = self.plan.max_batch - sum(len(batch.offsets) for _, batch in self._held)
+        if room > 0:  # partitions go on beside one that waits, until it fills everything
+            moment = time.monotonic()
+            self._held += [(moment, batch) for batch in self._reader.poll(room)]
+        ready = self._ready()
+        for moment, batch in ready:
             self._require_following(batch)
             self.metrics.add(RECORDS_IN, len(batch.offsets), self._topic, batch.partition)
-            self._times.read(batch.partition, self._polled_at, len(batch.offsets))
-        self.in_flight += len(batches)
-        return [Taken(self.owned[batch.partition], batch) for batch in batches]
+            self._times.read(batch.partition, moment, len(batch.offsets))
+        self.in_flight += len(ready)
+        return [Taken(self.owned[batch.partition], batch) for _, batch in ready]
 
-    def _ready(self) -> list[Batch]:
+    def _ready(self) -> list[Polled]:
         """Take out what can be read now; a partition waits from its first batch on that cannot."""
-        ready, held = list[Batch](), list[Batch]()
-        for batch in self._held:
-            waits = any(one.partition == batch.partition for one in held)
-            (held if waits or not self.plan.is_ready(batch) else ready).append(batch)
+        ready, held, waiting = list[Polled](), list[Polled](), set[int]()
+        for moment, batch in self._held:
+            if batch.partition in waiting or not self.plan.is_ready(batch):
+                waiting.add(batch.partition)
+                held.append((moment, batch))
+            else:
+                ready.append((moment, batch))
         self._held = held
         return ready
 
@@ -147,35 +186,37 @@ class Copy(Rebalance):
             )
 
     def _take_over(self) -> None:
-        known = [one for one in self._given if one < self.plan.fingerprint.partitions]
-        self._given.clear()
-        for owned in self._takeover.owned(known, self._member):
+        given, self._given = self._given, []
+        for owned in self._takeover.owned(given, self._member):
             partition = owned.partition
             self.owned[partition] = owned
             self.metrics.add(RESTORES, 1, self._topic, partition)
-            self._stage.resumed(partition, owned.table)
-            self.plan.show_limit(partition)
-            if self.plan.finishing is not None:
-                self._finish(owned)
-            elif owned.finished:
+            self._work.resumed(partition, owned.table)
+            if owned.finished and self.plan.finishing is None:
                 raise StartRefused(
                     f"partition {partition}: its streams are finished, and what they held back is "
                     "published. Run the pipeline with --finish only."
                 )
         self._assign()
 
-    def _finish(self, owned: Owned) -> None:
+    def _finish(self, owned: Owned[Any]) -> None:
         """Let out what the streams of a partition hold back, once."""
         assert self.plan.finishing is not None
         if not owned.finished:
-            made = self._stage.finish(owned.partition, owned.table, self.plan.finishing)
+            made = self._work.finish(owned.partition, owned.table, self.plan.finishing)
             self._write(owned, self.published(made))
-            owned.finished = True
+            owned.finished = owned.touched = True
+            self.cut()
 
     def _end_once_finished(self) -> None:
-        """Stop once every partition is finished, and say whom that waits for."""
+        """Finish every partition and stop, once all are here; say whom that waits for.
+
+        Nobody goes on with a finished partition, so none is finished while other copies run.
+        """
         missing = self.plan.fingerprint.partitions - len(self.owned)
         if not missing:
+            for owned in self.owned.values():
+                self._finish(owned)
             self.plan.stop.request()
         elif time.monotonic() - self._waiting_since > _SAID_EVERY_SECONDS:
             self._waiting_since = time.monotonic()
@@ -194,13 +235,13 @@ class Copy(Rebalance):
 
     # steps of the dataflow, which change what an item refers to
 
-    def decoded(self, taken: Taken) -> Decoded:
-        """Return what the stage reads of a batch."""
-        return self.plan.decoded(taken.batch)
+    def decoded(self, taken: Taken) -> Any:
+        """Return what is read of a batch."""
+        return self._work.decoded(taken.batch)
 
-    def sanitized(self, taken: Taken, decoded: Decoded) -> Any:
-        """Return what the stage makes of a batch, by the table of its partition."""
-        return self._stage.sanitize(decoded, taken.owned.table)
+    def sanitized(self, taken: Taken, decoded: Any) -> Any:
+        """Return what becomes of a batch, by the table of its partition."""
+        return self._work.made(decoded, taken.owned.table)
 
     def published(self, made: Any) -> Written:
         """Return the records for every output."""
@@ -209,12 +250,16 @@ class Copy(Rebalance):
     def write(self, taken: Taken, written: Written) -> None:
         """Hand over what a batch has become, which ends its way."""
         owned = taken.owned
-        self._write(owned, written)
+        try:
+            self._write(owned, written)
+        except ShutOut:
+            self._require_counted_in()
+            raise
         owned.position = int(taken.batch.offsets[-1]) + 1
         owned.touched = True
         self.in_flight -= 1
 
-    def _write(self, owned: Owned, written: Written) -> None:
+    def _write(self, owned: Owned[Any], written: Written) -> None:
         for account, records in zip(owned.accounts, written, strict=True):
             account.note(records)
             self._writer.write(account.topic, replace(records, partition=account.partition))
@@ -225,21 +270,23 @@ class Copy(Rebalance):
     def cut(self) -> None:
         """Commit everything since the last cut, if there is anything."""
         self._cut_at = time.monotonic()
+        for owned in self.owned.values():
+            self._pass_marks(owned)
         touched = [owned for owned in self.owned.values() if owned.touched]
         if touched:
             self._commit(touched)
         for partition in self.owned:
             self.metrics.put(SNAPSHOT_AGE, self._cut_at, self._topic, partition)
 
-    def _commit(self, touched: list[Owned]) -> None:
+    def _commit(self, touched: list[Owned[Any]]) -> None:
         epoch, topic = self._member.metadata().generation, self.state.topic.name
         written: dict[int, int] = {}
         for owned in touched:
-            self._pass_marks(owned)
             progress = owned.progress(self.settings.instance, epoch)
             records = owned.chain.append(owned.table, progress)
             written[owned.partition] = len(records)
-            self._writer.put(topic, owned.partition, self.state.sealed(owned.partition, records))
+            place = self.state.place(owned.partition)
+            self._writer.put(topic, place, self.state.sealed(place, records))
         self._writer.acknowledge()
         for owned in touched:
             self._require_alone(owned, written[owned.partition])
@@ -252,17 +299,20 @@ class Copy(Rebalance):
         for owned in touched:
             self._committed(owned)
 
-    def _pass_marks(self, owned: Owned) -> None:
-        """Move on behind marks of transactions, which are no records, unless a batch waits."""
+    def _pass_marks(self, owned: Owned[Any]) -> None:
+        """Move on behind marks of transactions, which are no records, unless a batch waits.
+
+        That is committed, too: once retention has removed them, they would seem to be lost records.
+        """
         behind = self._reader.position(owned.partition)
-        waits = any(batch.partition == owned.partition for batch in self._held)
-        if behind is not None and not waits:
-            owned.position = max(owned.position, behind)
+        waits = any(batch.partition == owned.partition for _, batch in self._held)
+        if behind is not None and behind > owned.position and not waits:
+            owned.position, owned.touched = behind, True
         self.metrics.standing.positions[self._topic, owned.partition] = owned.position
 
-    def _require_alone(self, owned: Owned, count: int) -> None:
+    def _require_alone(self, owned: Owned[Any], count: int) -> None:
         """Find out whether somebody else has written to this partition of the state."""
-        topic, partition = self.state.topic.name, owned.partition
+        topic, partition = self.state.topic.name, self.state.place(owned.partition)
         end = self._writer.acknowledged_end(topic, partition)
         assert end is not None
         first = end - count
@@ -270,11 +320,11 @@ class Copy(Rebalance):
         self.metrics.add(FOREIGN_WRITES, found, topic, partition)
         owned.end = end + _MARKER
 
-    def _committed(self, owned: Owned) -> None:
+    def _committed(self, owned: Owned[Any]) -> None:
         owned.touched = False
         self._times.end_epoch(owned.partition)
         self._times.acknowledged(owned.partition)
-        self._stage.written(owned.partition, owned.table)
+        self._work.written(owned.partition, owned.table)
         for account in owned.accounts:
             end = self._writer.acknowledged_end(account.topic, account.partition)
             if account.close(end, owned.position):
@@ -289,7 +339,8 @@ class Copy(Rebalance):
     # what the group says
 
     def given(self, partitions: Sequence[int], member: str) -> None:
-        self._given += partitions
+        known = self.plan.fingerprint.partitions  # those that were added since are not read
+        self._given += [one for one in partitions if one < known]
         self._member_id = member
         self._note_spare()
 
@@ -298,11 +349,18 @@ class Copy(Rebalance):
         self._given = [one for one in self._given if one not in partitions]
         if not set(partitions) & self.owned.keys():
             return
-        self.cut()
+        self._give_up_properly([one for one in partitions if one in self.owned])
         for partition in partitions:
             self._forget(partition)
+        self._takeover.given_up(partitions)
         self._note_spare()
         self._assign()
+
+    def _give_up_properly(self, partitions: Sequence[int]) -> None:
+        """Commit; where many write to one topic, say that nothing of these is left open there."""
+        for partition in partitions if self.plan.shares_sink else ():
+            self.owned[partition].left = self.owned[partition].touched = True
+        self.cut()
 
     def lost(self) -> None:
         """Forget everything: tables are ahead of what is committed, and others own them."""
@@ -333,6 +391,7 @@ class Copy(Rebalance):
     def _close(self) -> None:
         self._writer.close()
         self._reader.close()
+        self._takeover.close()
 
     def _forget_all(self) -> None:
         self._given.clear()
@@ -342,8 +401,9 @@ class Copy(Rebalance):
 
     def _forget(self, partition: int) -> None:
         if self.owned.pop(partition, None) is not None:
-            self.metrics.standing.forget(self._topic, partition)
+            self._work.forget(partition)
             self.metrics.forget(self._topic, partition)
 
     def _note_spare(self) -> None:
-        self.metrics.standing.spare = not self.owned and not self._given
+        if self.plan.reads_source:
+            self.metrics.standing.spare = not self.owned and not self._given

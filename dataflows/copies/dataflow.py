@@ -7,7 +7,7 @@ reorder items: an item refers to the partition that it changes, which its copy o
 epochs and its recovery store are not used; a copy cuts between two polls.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,7 +16,6 @@ from bytewax.dataflow import Dataflow
 from bytewax.inputs import DynamicSource, StatelessSourcePartition
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 
-from fugu.dataflows.base.batches import Decoded
 from fugu.dataflows.copies.copy import Copy, Written
 from fugu.dataflows.copies.owned import Taken
 from fugu.dataflows.flows.plan import flow_name
@@ -26,11 +25,12 @@ EPOCH = timedelta(days=1)
 _SHORTEST_PAUSE, _LONGEST_PAUSE = timedelta(milliseconds=2), timedelta(milliseconds=20)
 
 Item = tuple[Copy, Taken]
-MakeCopy = Callable[[int, int], Copy]
-"""Makes the copy of a worker, by its number and how many there are."""
+MakeCopies = Callable[[int, int], Sequence[Copy]]
+"""Makes the copies of a worker, by its number and how many there are: of an aggregate, one bounds
+and one merges what the group gives it."""
 
 
-def dataflow_of(name: str, make: MakeCopy) -> Dataflow:
+def dataflow_of(name: str, make: MakeCopies) -> Dataflow:
     """Return the dataflow of a copy, or of several, one for each worker."""
     flow = Dataflow(flow_name(name))
     items = op.input("source", flow, CopySource(make))
@@ -40,12 +40,12 @@ def dataflow_of(name: str, make: MakeCopy) -> Dataflow:
     return flow
 
 
-def _decode(item: Item) -> tuple[Item, Decoded]:
+def _decode(item: Item) -> tuple[Item, Any]:
     copy, taken = item
     return item, copy.decoded(taken)
 
 
-def _sanitize(decoded: tuple[Item, Decoded]) -> tuple[Item, Any]:
+def _sanitize(decoded: tuple[Item, Any]) -> tuple[Item, Any]:
     (copy, taken), records = decoded
     return (copy, taken), copy.sanitized(taken, records)
 
@@ -58,29 +58,39 @@ def _publish(sanitized: tuple[Item, Any]) -> tuple[Item, Written]:
 class CopySource(DynamicSource[Item]):
     """Make a copy for every worker."""
 
-    def __init__(self, make: MakeCopy) -> None:
+    def __init__(self, make: MakeCopies) -> None:
         self._make = make
 
     def build(self, step_id: str, worker_index: int, worker_count: int) -> "CopySourcePart":
-        """Join the group with a copy."""
+        """Join the group."""
         return CopySourcePart(self._make(worker_index, worker_count))
 
 
 class CopySourcePart(StatelessSourcePartition[Item]):
-    """Read what a copy owns."""
+    """Read what copies own."""
 
-    def __init__(self, copy: Copy) -> None:
-        self._copy = copy
+    def __init__(self, copies: Sequence[Copy]) -> None:
+        self._copies = [*copies]
+        self._running = [*copies]
         self._arrived = datetime.now(UTC)
         self._found = False
 
     def next_batch(self) -> list[Item]:
-        """Return the next items, with nothing on its way."""
-        items = [(self._copy, taken) for taken in self._copy.next_batch()]
+        """Return the next items, with nothing on its way; end once all copies have."""
+        items = [(copy, taken) for copy in [*self._running] for taken in self._next_of(copy)]
+        if not self._running:
+            raise StopIteration
         self._found = bool(items)
         if items:
             self._arrived = datetime.now(UTC)
         return items
+
+    def _next_of(self, copy: Copy) -> list[Taken]:
+        try:
+            return copy.next_batch()
+        except StopIteration:
+            self._running.remove(copy)
+            return []
 
     def next_awake(self) -> datetime | None:
         """Ask again at once while something comes, soon if nothing has come for long."""
@@ -91,7 +101,8 @@ class CopySourcePart(StatelessSourcePartition[Item]):
 
     def close(self) -> None:
         """Commit nothing: bytewax calls this after errors, too."""
-        self._copy.close()
+        for copy in self._copies:
+            copy.close()
 
 
 class CopySink(DynamicSink[tuple[Item, Written]]):

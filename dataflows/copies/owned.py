@@ -1,30 +1,32 @@
 """Hold one partition that the consumer group has given to this copy."""
 
 from dataclasses import dataclass
+from typing import Any, Generic
 
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.copies.accounts import Account
 from fugu.dataflows.state.changelog import Chain, Progress
-from fugu.dataflows.state.row_table import RowTable
+from fugu.dataflows.state.row_log import Table
 
 
 @dataclass(eq=False)
-class Owned:
+class Owned(Generic[Table]):
     """Hold table, chain and accounts of a partition, all as of one moment.
 
     `position` is the next source offset that is not in the table. `end` is where the next record in
     the partition of the state is expected. A partition that was just taken over is `touched`, so
-    that the next block names its owner.
+    that the next block names its owner. With the last block before it is given up, it has `left`.
     """
 
     partition: int
-    table: RowTable
+    table: Table
     chain: Chain
     accounts: list[Account]
     position: int
     end: int
     touched: bool = True
     finished: bool = False
+    left: bool = False
 
     def progress(self, instance: str, epoch: int) -> Progress:
         """Return what the next block says besides its rows."""
@@ -35,6 +37,7 @@ class Owned:
             instance=instance,
             epoch=epoch,
             finished=self.finished,
+            left=self.left,
         )
 
 
@@ -42,5 +45,5 @@ class Owned:
 class Taken:
     """Hold a batch, and the partition whose table it changes."""
 
-    owned: Owned
+    owned: Owned[Any]
     batch: Batch

@@ -4,15 +4,19 @@ from dataclasses import dataclass
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.base.logs import silent
+from fugu.dataflows.flows.bounding import BoundingPlan
 from fugu.dataflows.flows.given import Given
-from fugu.dataflows.flows.planning import streams_plan
+from fugu.dataflows.flows.merging import MergingPlan
+from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.flows.planning import copied_aggregate, streams_plan
 from fugu.dataflows.flows.preparation import Preparation
+from fugu.dataflows.flows.sections import is_merged
 from fugu.dataflows.flows.starting import Look
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.client import CopyClient
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.pipeline.topics import find_topics
+from fugu.dataflows.pipeline.topics import Topics, find_aggregate_topics, find_topics
 from fugu.dataflows.publishing.registration import refuse_a_second_sink
 from fugu.dataflows.state.state_topic import StateTopic
 from fugu.operators.temporal.temporal_perturbation import End
@@ -20,11 +24,20 @@ from fugu.operators.temporal.temporal_perturbation import End
 
 @dataclass(frozen=True)
 class Planned:
-    """Hold what a copy runs, through which client, and where its state is."""
+    """Hold what a copy runs, through which client, and where its state is.
 
-    plan: StreamsPlan
+    `plan` reads the source. An aggregate has a `merge`, too, which reads the internal log.
+    """
+
+    plan: StreamsPlan | BoundingPlan
     client: CopyClient
     state: StateTopic
+    merge: MergingPlan | None = None
+
+    @property
+    def plans(self) -> list[Plan]:
+        """Return all plans."""
+        return [self.plan] if self.merge is None else [self.plan, self.merge]
 
 
 def planned(file: PipelineFile, stop: StopFlag, finishing: End | None) -> Planned:
@@ -33,10 +46,10 @@ def planned(file: PipelineFile, stop: StopFlag, finishing: End | None) -> Planne
     given = Given.by(file)
     _looked_at(given, finishing)
     preparation = Preparation(given, stop, finishing)
-    plan = _plan(preparation)
+    plan, merge = _plans(preparation)
     assert given.copies is not None
     assert preparation.state_topic is not None
-    return Planned(plan, given.copies, preparation.state_topic)
+    return Planned(plan, given.copies, preparation.state_topic, merge)
 
 
 def looked_at_copy(file: PipelineFile, finishing: End | None) -> Look:
@@ -46,12 +59,33 @@ def looked_at_copy(file: PipelineFile, finishing: End | None) -> Look:
 
 def _looked_at(given: Given, finishing: End | None) -> Look:
     with silent() as warnings:
-        plan = _plan(Preparation(given, StopFlag(), finishing, looking=True))
-    return Look([plan], warnings)
+        plan, merge = _plans(Preparation(given, StopFlag(), finishing, looking=True))
+    return Look([plan] if merge is None else [plan, merge], warnings)
 
 
-def _plan(preparation: Preparation) -> StreamsPlan:
+def _plans(preparation: Preparation) -> tuple[StreamsPlan | BoundingPlan, MergingPlan | None]:
+    if is_merged(preparation.pipeline):
+        return _aggregate(preparation)
     topics = find_topics(preparation.client, preparation.pipeline, preparation.begun)
+    state = _begin(preparation, topics)
+    plan = streams_plan(preparation, state, topics, None)
+    preparation.enter(topics)
+    return plan, None
+
+
+def _aggregate(preparation: Preparation) -> tuple[BoundingPlan, MergingPlan]:
+    summing, merging = find_aggregate_topics(
+        preparation.client, preparation.pipeline, preparation.begun
+    )
+    topics = Topics(summing.source, merging.sink, summing.dead_letters)
+    _begin(preparation, topics)
+    plans = copied_aggregate(preparation, summing, merging)
+    preparation.enter(topics)
+    return plans
+
+
+def _begin(preparation: Preparation, topics: Topics) -> StateTopic:
+    """Return the state; refuse to begin one where something knows that there was one."""
     state = preparation.state_topic
     assert state is not None
     if preparation.begun is None:
@@ -59,9 +93,7 @@ def _plan(preparation: Preparation) -> StreamsPlan:
         if preparation.ledger is not None:
             entry = preparation.entry(topics)
             refuse_a_second_sink(preparation.client, preparation.ledger, entry)
-    plan = streams_plan(preparation, state, topics, None)
-    preparation.enter(topics)
-    return plan
+    return state
 
 
 def _require_no_past(preparation: Preparation, state: StateTopic) -> None:
@@ -70,4 +102,10 @@ def _require_no_past(preparation: Preparation, state: StateTopic) -> None:
             f"there is no state in topic {state.topic.name}, but secret names keys that fugu "
             "state rotate made for one: what was released before would be released a second time, "
             "with other noise. Restore the topic."
+        )
+    if state.holds_blocks() and state.stored() is None:
+        raise StartRefused(
+            f"topic {state.topic.name} holds a state, but not what it belongs to. If fugu state "
+            "move was cut short, run it once more; otherwise records were removed: restore the "
+            "topic, because starting without them would reset budgets."
         )

@@ -8,27 +8,32 @@ included, and the state is read up to there, however long a transaction holds th
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from fugu.dataflows.base.errors import NEW_PIPELINE, DeliveryFailed, KafkaUnavailable, StartRefused
 from fugu.dataflows.copies.accounts import Account
+from fugu.dataflows.copies.followed import Followed
 from fugu.dataflows.copies.owned import Owned
-from fugu.dataflows.flows.partitions import PartitionsPlan
-from fugu.dataflows.flows.plan import offsets_of
+from fugu.dataflows.copies.work import CopiedTable, fresh_table
+from fugu.dataflows.flows.plan import Plan, offsets_of
 from fugu.dataflows.kafka.client import Bounds, CopyClient, GroupMember, Reader, identity_of
 from fugu.dataflows.state.chain_reader import ChainReader, last_header
 from fugu.dataflows.state.changelog import Header
 from fugu.dataflows.state.fingerprint import check_same
-from fugu.dataflows.state.row_table import RowTable
 from fugu.dataflows.state.state_topic import StateTopic
 
 _POLLED = 10_000
 _PAUSE_SECONDS = 0.01
 _PATIENCE_SECONDS = 1.0
 _LONGEST_SECONDS = 60.0
+_PATIENCE_IN_TRANSACTION = 5
+"""A copy that lives commits in a tenth of the time that a transaction may last."""
+
+Standby = Literal["none", "kept", "all"]
+"""Says which chains a copy follows of partitions that others own."""
 
 log = logging.getLogger(__name__)
 
@@ -37,30 +42,60 @@ log = logging.getLogger(__name__)
 class Takeover:
     """Take partitions over for a copy, called `instance` in the group, with its `client`."""
 
-    plan: PartitionsPlan[Any]
+    plan: Plan
     client: CopyClient
     state: StateTopic
     instance: str
     milliseconds: int
+    standby: Standby = "none"
     _shut_out: set[str] = field(default_factory=set, init=False)
+    _died: list[Header] = field(default_factory=list, init=False)
+    _given_up: set[int] = field(default_factory=set, init=False)
 
-    def owned(self, partitions: Sequence[int], member: GroupMember) -> list[Owned]:
+    def __post_init__(self) -> None:
+        self._followed = Followed(self.client, self.state, self._fresh)
+
+    def follow(self, owned: Collection[int]) -> None:
+        """Read a little of the chains that are to be at hand, of partitions that others own."""
+        if self.standby == "none":
+            return
+        every = set(range(self.plan.fingerprint.partitions))
+        wanted = every if self.standby == "all" else self._given_up
+        self._followed.follow({self.state.place(one) for one in wanted - set(owned)})
+
+    def given_up(self, partitions: Iterable[int]) -> None:
+        """Hear that this copy has given partitions up, with everything committed."""
+        self._given_up |= set(partitions)
+
+    def close(self) -> None:
+        """Follow nothing any more."""
+        self._followed.close()
+
+    def owned(self, partitions: Sequence[int], member: GroupMember) -> list[Owned[Any]]:
         """Return partitions as their last owners left them; `StartRefused` if they cannot be."""
-        look = _Patience(lambda: self._shut_out_last(partitions))
-        seconds = _LONGEST_SECONDS + self.milliseconds / 1000
-        committed = member.committed(partitions, seconds, look)
-        return [self._owned(partition, committed[partition]) for partition in partitions]
+        self._died.clear()
+        owned = [self._owned(one, self._committed(one, member)) for one in partitions]
+        self._free_the_log(self._died)
+        return owned
 
-    def _owned(self, partition: int, committed: int | None) -> Owned:
+    def _committed(self, partition: int, member: GroupMember) -> int | None:
+        """Ask for one position alone: only who owned that partition can hold it back."""
+        look = _Patience(lambda: self._shut_out_last(partition))
+        seconds = _LONGEST_SECONDS + self.milliseconds / 1000
+        return member.committed([partition], seconds, look)[partition]
+
+    def _owned(self, partition: int, committed: int | None) -> Owned[Any]:
         began = time.monotonic()
         chain, end = self._chain(partition)
+        self._note_who_died(chain.header)
         position = self._position(partition, chain.header, committed)
         accounts = self._accounts(partition, chain.header)
         self._require_readable(partition, position, accounts)
         owned = Owned(partition, chain.table, chain.chain, accounts, position, end)
         owned.finished = chain.header is not None and chain.header.finished
         log.info(
-            "partition %d: taken over at offset %d, %d streams, %.1f s",
+            "topic %s, partition %d: taken over at offset %d, %d streams, %.1f s",
+            self.plan.fingerprint.source_topic,
             partition,
             position,
             len(owned.table),
@@ -69,14 +104,18 @@ class Takeover:
         )
         return owned
 
-    def _chain(self, partition: int) -> tuple[ChainReader, int]:
+    def _chain(self, partition: int) -> tuple[ChainReader[CopiedTable], int]:
         """Read the chain to the end that the partition has now, open transactions included."""
-        topic, stage = self.state.topic.name, self.plan.stage
-        found = ChainReader(
-            topic, partition, lambda: RowTable(stage.start, stage.ends), self.state.opened
-        )
+        topic, partition = self.state.topic.name, self.state.place(partition)
+        followed = self._followed.taken(partition)
+        if followed is None:
+            found = ChainReader(topic, partition, self._fresh, self.state.opened)
+        else:
+            found = followed[0]
         with closing(self.client.reader(topic, committed=False)) as reader:
             bounds = reader.bounds([partition])[partition]
+        if followed is not None:
+            bounds = Bounds(followed[1], bounds.end)
         look = _Patience(lambda: self._shut_out_owner(found.header))
         with closing(self.client.reader(topic)) as reader:
             _read_to(reader, partition, bounds, found, look)
@@ -92,7 +131,10 @@ class Takeover:
             )
         return found, bounds.end
 
-    def _require_own(self, found: ChainReader) -> None:
+    def _fresh(self) -> CopiedTable:
+        return fresh_table(self.plan)
+
+    def _require_own(self, found: ChainReader[CopiedTable]) -> None:
         topic = self.state.topic.name
         if found.fingerprint is None:
             raise StartRefused(
@@ -100,7 +142,7 @@ class Takeover:
                 "state belongs to was removed. Restore the topic: starting without it would reset "
                 "budgets."
             )
-        check_same(self.state.read(found.fingerprint), self.plan.fingerprint)
+        check_same(self.state.read(found.fingerprint), self.plan.fingerprint, in_kafka=True)
 
     def _position(self, partition: int, header: Header | None, committed: int | None) -> int:
         topic = self.plan.fingerprint.source_topic
@@ -108,7 +150,8 @@ class Takeover:
             return offsets_of(self.plan.fingerprint.source_begin)[partition]
         if header is None:
             raise StartRefused(
-                f"topic {self.state.topic.name}, partition {partition}: there is no state, but the "
+                f"topic {self.state.topic.name}, partition {self.state.place(partition)}: there is "
+                f"no state, but the "
                 f"consumer group {identity_of(self.plan.name)} has read {topic} up to offset "
                 f"{committed}. Restore the topic: starting without it would reset budgets."
             )
@@ -130,7 +173,7 @@ class Takeover:
                 published = header.published[output.topic]
             account = Account(output, partition, begin, published)
             committed, written = self._settled(account, header)
-            account.look(self.client, committed, written)
+            account.look(self.client, committed, written, begun=header is not None)
             account.close(written, -1)
             accounts.append(account)
         return accounts
@@ -145,7 +188,7 @@ class Takeover:
             while True:
                 committed = reader.bounds([partition])[partition]
                 if committed.end >= written or account.output.shared is not None:
-                    return committed, min(written, committed.end)
+                    return committed, written  # where others write, too, something is always open
                 look()
                 look.require_hope(topic, partition, committed.end)
                 time.sleep(_PAUSE_SECONDS)
@@ -164,10 +207,31 @@ class Takeover:
         for account in accounts:
             account.tail_until = bounds.end
 
-    def _shut_out_last(self, partitions: Sequence[int]) -> None:
+    def _shut_out_last(self, partition: int) -> None:
         with closing(self.client.reader(self.state.topic.name)) as reader:
-            for partition in partitions:
-                self._shut_out_owner(last_header(reader, partition, self.state.opened))
+            place = self.state.place(partition)
+            self._shut_out_owner(last_header(reader, place, self.state.opened))
+
+    def _note_who_died(self, header: Header | None) -> None:
+        """Keep in mind an owner that never gave up its partition, where it may hold up others."""
+        if not self.plan.shares_sink or header is None:
+            return
+        if not header.left and header.instance != self.instance:
+            self._died.append(header)
+
+    def _free_the_log(self, owners: Sequence[Header]) -> None:
+        """Abort what these left open in a topic that all share; whoever lives commits before."""
+        if not owners:
+            return
+        topic = self.plan.fingerprint.sink_topic
+        with closing(self.client.reader(topic, committed=False)) as reader:
+            written = reader.bounds([0])[0].end
+        seconds = self.milliseconds / 1000 / _PATIENCE_IN_TRANSACTION
+        look = _Patience(lambda: [self._shut_out_owner(owner) for owner in owners], seconds)
+        with closing(self.client.reader(topic)) as reader:
+            while reader.bounds([0])[0].end < written and not look.is_over:
+                look()
+                time.sleep(_PAUSE_SECONDS)
 
     def _shut_out_owner(self, header: Header | None) -> None:
         """Abort what the last owner of a partition left open; a copy that lives begins again."""
@@ -185,12 +249,18 @@ class Takeover:
 class _Patience:
     """Do something once when nothing has moved for a while, and give up after a long one."""
 
-    do: Callable[[], None]
+    do: Callable[[], object]
+    seconds: float = _PATIENCE_SECONDS
     _moved: float = field(default_factory=time.monotonic, init=False)
     _done: bool = field(default=False, init=False)
 
+    @property
+    def is_over(self) -> bool:
+        """Return whether it was done."""
+        return self._done
+
     def __call__(self) -> None:
-        if not self._done and time.monotonic() - self._moved > _PATIENCE_SECONDS:
+        if not self._done and time.monotonic() - self._moved > self.seconds:
             self._done = True
             self.do()
 
@@ -209,7 +279,7 @@ class _Patience:
 
 
 def _read_to(
-    reader: Reader, partition: int, bounds: Bounds, found: ChainReader, look: _Patience
+    reader: Reader, partition: int, bounds: Bounds, found: ChainReader[CopiedTable], look: _Patience
 ) -> None:
     """Read a partition of the state up to its end, open transactions included."""
     reader.assign({partition: bounds.start})

@@ -132,7 +132,7 @@ def _problems(before: PipelineFile, after: PipelineFile) -> Iterator[str]:
             "tick; what both release adds up, and fugu ledger shows the sum"
         )
     if new.state.in_kafka:
-        yield "state.store: must be disk; fugu state move takes a state into Kafka, unchanged"
+        yield "state.store: must stay disk; fugu state move OLD NEW moves the state into Kafka"
     elif before.resolve(old.state.directory) != after.resolve(new.state.directory):
         yield f"state.directory: must be that of {before.path}"
     if old.source.topic != new.source.topic:

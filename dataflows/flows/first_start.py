@@ -14,6 +14,7 @@ from fugu.dataflows.kafka.client import Bounds, Client, Topic
 from fugu.dataflows.pipeline.topics import bounds_of
 from fugu.dataflows.records.published import release_id_of
 from fugu.dataflows.state.directory import StateDirectory
+from fugu.dataflows.state.state_topic import StateTopic
 
 _LOOKED_AT = 1_000
 """Count the newest records of a partition that say whose topic it is."""
@@ -61,23 +62,27 @@ def own_begin(client: Client, topic: Topic | None, partitions: list[int]) -> dic
 
 
 def refuse_entries(
-    client: Client, log: Topic, directory: StateDirectory, keys: Iterable[bytes]
+    client: Client, log: Topic, home: StateDirectory | StateTopic, keys: Iterable[bytes]
 ) -> None:
     """Refuse entries with these keys in the internal log of an aggregate that has no state.
 
     They would be of another pipeline, with other limits to what one user contributes, or the budget
     would begin again.
     """
-    if directory.stored() is not None:
+    if home.stored() is not None:
         return
     own = set(keys)
     with closing(client.reader(log.name)) as reader:
         bound = reader.bounds([0])[0]
         for batch in reader.read_range(0, bound.start, bound.end):
-            if not own.isdisjoint(batch.keys):
+            if not own.isdisjoint(batch.keys) and home.stored() is None:
+                if isinstance(home, StateTopic):
+                    missing, where = "topic", f"topic {home.topic.name}"
+                else:
+                    missing, where = "state directory", str(home.path)
                 raise StartRefused(
                     f"topic {log.name} (sink.partials) already holds partial sums, but there is no "
-                    f"state for them in {directory.path}. Restore the state directory, or "
+                    f"state for them in {where}. Restore the {missing}, or "
                     f"{NEW_PIPELINE}; sink.partials must be another topic, too."
                 )
 

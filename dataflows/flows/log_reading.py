@@ -73,8 +73,12 @@ class LogPlan(Plan, Generic[Merged]):
                 require_whole(self.directory.rows, place.encode(), self.kept)
 
     def _read(self, batch: Batch) -> tuple[str, Entries]:
+        return part_name(0), self.entries(batch)
+
+    def entries(self, batch: Batch) -> Entries:
+        """Return the entries of a batch of the log."""
         place = f"topic {self.fingerprint.source_topic}, partition 0, offset"
-        return part_name(0), [
+        return [
             (offset, read_entry(value, f"{place} {offset}"))
             for offset, value in zip(batch.offsets, batch.values, strict=True)
         ]

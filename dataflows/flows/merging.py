@@ -10,65 +10,44 @@ without plans. What users are asked at the next tick stands there, too, and is a
 sum their reports.
 """
 
-import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from bytewax.operators import StatefulBatchLogic
 
 from fugu.dataflows.base.batches import Outgoing
-from fugu.dataflows.base.errors import without_values
 from fugu.dataflows.base.metrics import RELEASES_LEFT, Metrics
-from fugu.dataflows.base.standing import Standing, Told
+from fugu.dataflows.base.standing import Standing
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.flows.log_reading import Entries, LogPlan
+from fugu.dataflows.flows.merger import Merged, Merger, Show, TickReleases
 from fugu.dataflows.flows.plan import Output
 from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.kafka.sink import Shared
-from fugu.dataflows.policies.longer_intervals import longer_intervals
 from fugu.dataflows.policies.zone_changes import Clocks
 from fugu.dataflows.publishing.envelope import Publisher, nothing_in
 from fugu.dataflows.records.contributions import Figures
-from fugu.dataflows.stages.log_entries import ASKING_KEY, PLANS_KEY, Asking, MechanismPlan
+from fugu.dataflows.stages.log_entries import ASKING_KEY, PLANS_KEY
 from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.state.row_log import BlockLog
 from fugu.operators.integer_column import IntegerColumn
 from fugu.operators.mechanism import (
-    ChangeableMechanism,
     CollectingMechanism,
     FiniteMechanism,
     Kind,
     PlanningMechanism,
-    Releases,
     State,
 )
 
-log = logging.getLogger(__name__)
-
-Show = Callable[[State], None]
-"""Shows numbers of a mechanism that has this state."""
-TickReleases = Sequence[tuple[int, Releases]]
-"""Ticks, and what is released for each."""
 _SUMS = "sums"
 """Names the logs of sums of ticks that are not complete."""
-_BETWEEN_PLANS = 10
-"""Ticks, and twice as many each time when plans come late or policies change all the time."""
-
-
-@dataclass(frozen=True)
-class Merged:
-    """Hold what a batch of the log releases, and a plan that is to be told."""
-
-    ticks: TickReleases
-    plan: MechanismPlan | None = None
-    asking: Sequence[Asking] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,20 +67,22 @@ class MergingPlan(LogPlan[Merged]):
 
     def step(self) -> Callable[[bytes | None], "MergeStep"]:
         """Return what makes the merge from its snapshot."""
-        topic = self.fingerprint.source_topic
-        rows, wait, clocks = self.directory.rows, self.wait, self.clocks
-        show = self.noise and self.noise(self.metrics)
-        return partial(
-            MergeStep,
-            self.merge,
-            topic,
-            rows,
-            wait=wait,
-            clocks=clocks,
-            show=show,
-            standing=self.metrics.standing,
-            left=self._show_left,
-        )
+        topic, rows = self.fingerprint.source_topic, self.directory.rows
+        return partial(MergeStep, self.merge, topic, rows, **self._beside())
+
+    def merger(self, state: MergeState) -> Merger:
+        """Return what merges into a state that is kept elsewhere."""
+        return Merger(self.merge, self.fingerprint.source_topic, state, **self._beside())
+
+    def _beside(self) -> dict[str, Any]:
+        """Return what a merge tells and asks besides the log."""
+        return {
+            "wait": self.wait,
+            "clocks": self.clocks,
+            "show": self.noise and self.noise(self.metrics),
+            "standing": self.metrics.standing,
+            "left": self._show_left,
+        }
 
     def _show_left(self, state: State) -> None:
         """Show how many ticks the budget still pays for, where it ends."""
@@ -182,28 +163,6 @@ def _of_each_group(numbers: list[int], groups: int) -> IntegerColumn:
     return IntegerColumn(np.repeat(np.array(numbers, dtype=np.int64), groups))
 
 
-@dataclass
-class Plans:
-    """Make plans for a merge, which come back by the log; the last one is on its way or there."""
-
-    merge: Merging
-    last: MechanismPlan | None = field(default=None, init=False)
-    _tick: int = field(default=0, init=False)
-    _pause: int = field(default=_BETWEEN_PLANS, init=False)
-
-    def next(self, state: MergeState) -> MechanismPlan | None:
-        """Return a plan if one is needed, none was made for it, and the last is not too new."""
-        tick = state.progress.following
-        if tick is None or (self.last is not None and tick - self._tick < self._pause):
-            return None
-        plan = self.merge.plan(state, self.last)
-        if plan is not None:
-            often = self.last is not None and tick - self._tick < 2 * self._pause
-            self._pause = 2 * self._pause if often else _BETWEEN_PLANS
-            self.last, self._tick = plan, tick
-        return plan
-
-
 class MergeStep(StatefulBatchLogic[Entries, Merged, bytes]):
     """Run the merge.
 
@@ -223,52 +182,18 @@ class MergeStep(StatefulBatchLogic[Entries, Merged, bytes]):
         standing: Standing | None = None,
         left: Show | None = None,
     ) -> None:
-        self._merge = merge
-        self._wait, self._show, self._standing, self._left = wait, show, standing, left
-        self._topic = topic
         self._sums = BlockLog(directory, 0, OpenTicks(), of=_SUMS)
-        self._state = merge.start() if content is None else merge.restored(content, self._loaded)
-        self._sums.table = self._state.open
-        if clocks is not None:
-            self._go_on_by(clocks)
-        self._plans = Plans(merge)
-        self._note()
+        state = merge.start() if content is None else merge.restored(content, self._loaded)
+        self._sums.table = state.open
+        self._merger = Merger(merge, topic, state, wait, clocks, show, standing, left)
 
     def on_batch(self, values: list[Entries]) -> tuple[list[Merged], bool]:
         """Take entries in, in the order of the log."""
-        with without_values("merge", self._topic, 0, []):
-            released, asking = list[tuple[int, Releases]](), list[Asking]()
-            for offset, one in chain.from_iterable(values):
-                released += self._merge(self._state, one, offset)
-                if (asked := self._merge.asking(self._state)) is not None:
-                    asking.append(asked)
-            plan = self._plans.next(self._state)
-        self._note()
-        if released and self._show is not None:
-            self._show(self._state.mechanism)
-        return [Merged(released, plan, asking)], StatefulBatchLogic.RETAIN
+        return [self._merger(chain.from_iterable(values))], StatefulBatchLogic.RETAIN
 
     def snapshot(self) -> bytes:
         """Return all that a step may change, and where the sums are."""
-        return self._state.encoded(self._sums.append().decode())
-
-    def _go_on_by(self, clocks: Clocks) -> None:
-        mechanism = self._merge.mechanism
-        assert isinstance(mechanism, ChangeableMechanism)
-        clocks.require_settled(self._state.clocks, mechanism.settled(self._state.mechanism))
-        self._state.clocks = clocks.transitions
-        [changes] = self._state.mechanism["changes"].tolist()
-        for warning in longer_intervals(clocks.document.policies, changes):
-            log.warning("%s", warning)
-
-    def _note(self) -> None:
-        if self._wait is not None:
-            self._wait.note(self._state.coverage)
-        if self._standing is not None:
-            last = dict(self._state.progress.last)
-            self._standing.told = Told(self._merge.partitions_of(self._state), last)
-        if self._left is not None:
-            self._left(self._state.mechanism)
+        return self._merger.state.encoded(self._sums.append().decode())
 
     def _loaded(self, sums: str) -> OpenTicks:
         self._sums.load(sums.encode())

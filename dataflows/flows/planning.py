@@ -137,6 +137,22 @@ def _merged(
     return plans
 
 
+def copied_aggregate(
+    preparation: Preparation, summing: Topics, merging: Topics
+) -> tuple[BoundingPlan, MergingPlan]:
+    """Plan both dataflows of an aggregate whose state is in Kafka, for all partitions."""
+    operator, state = preparation.pipeline.operator, preparation.state_topic
+    assert isinstance(operator, AggregateOperator)
+    assert state is not None
+    keys = [partition_key(partition) for partition in range(summing.source.partitions)]
+    refuse_entries(preparation.client, summing.sink, state, keys)
+    reading = preparation.reading(_bounding(preparation, operator, summing.source))
+    bounding = preparation.plan(BoundingPlan, state, summing, **reading)
+    of_merge, begun = state.of_merge(), bounding.fingerprint.partitions_at_first
+    refuse_entries(preparation.client, summing.sink, of_merge, keys)
+    return bounding, _merging(preparation, operator, of_merge, summing, merging, begun, None)
+
+
 def _bounding(
     preparation: Preparation, operator: AggregateOperator | AnonymizeOperator, source: Topic
 ) -> Bounding[Any]:
@@ -172,12 +188,12 @@ def _anonymizing(
 def _merging(
     preparation: Preparation,
     operator: AggregateOperator,
-    directory: StateDirectory,
+    home: StateDirectory | StateTopic,
     summing: Topics,
     merging: Topics,
     begun: int,
     wait: PolicyWait | None,
-) -> Plan:
+) -> MergingPlan:
     groups = numbers_of(operator, preparation.mechanism)
     identity = summing.source.identity
     policies = policies_of(preparation.pipeline)
@@ -187,7 +203,7 @@ def _merging(
         )
     return preparation.plan(
         MergingPlan,
-        directory,
+        home,
         merging,
         publisher=preparation.publisher(summing.source),
         max_batch=max(1, min(preparation.pipeline.source.max_batch, _FIGURES_AT_ONCE // groups)),

@@ -34,28 +34,31 @@ def find_state(
     if source is None:
         return None
     name = pipeline.state_topic
+    merges = int(pipeline.operator.stage.merges)
+    wanted = source.partitions + merges
     topic, sink = client.topic(name), client.topic(pipeline.sink.topic)
     if topic is None and pipeline.sink.create:
-        client.create_topic(name, source.partitions, SETTINGS | _as_safe_as(sink))
+        client.create_topic(name, wanted, SETTINGS | _as_safe_as(sink))
         topic = client.topic(name)
-    problem = state_problem(topic, name, source, sink)
+    problem = _problem(topic, name, wanted, sink)
     if topic is None or problem is not None:
         raise KafkaUnavailable(problem or name)
-    return StateTopic(client, topic, pipeline.name, creator, secret)
+    own = topic.partitions - merges
+    return StateTopic(client, topic, pipeline.name, creator, secret, partitions=own)
 
 
-def state_problem(topic: Topic | None, name: str, source: Topic, sink: Topic | None) -> str | None:
+def _problem(topic: Topic | None, name: str, partitions: int, sink: Topic | None) -> str | None:
     """Return what keeps a topic from holding the state, in words that say what to do."""
     if topic is None:
         wanted = ", ".join(f"{setting}={value}" for setting, value in SETTINGS.items())
         return (
-            f"topic {name} (state.topic) does not exist. Create it with {source.partitions} "
+            f"topic {name} (state.topic) does not exist. Create it with {partitions} "
             f"partitions and {wanted}, for this user alone, or write sink.create: true."
         )
-    if topic.partitions > source.partitions:
+    if topic.partitions > partitions:
         return (
-            f"topic {name} (state.topic) has {topic.partitions} partitions, and topic "
-            f"{source.name} has {source.partitions}: it belongs to something else."
+            f"topic {name} (state.topic) has {topic.partitions} partitions, and this pipeline "
+            f"needs {partitions}: it belongs to something else."
         )
     settings = topic.settings or {}
     for setting, wanted in _REQUIRED.items():

@@ -18,13 +18,14 @@ class Topic:
     """Describe a topic as the broker does.
 
     `identity` is its topic id, or a stand-in where the broker has none; `settings` is None where
-    the broker does not tell.
+    the broker does not tell, and so is `replicas`, how many brokers have each partition at least.
     """
 
     name: str
     identity: str
     partitions: int
     settings: Mapping[str, str] | None
+    replicas: int | None = None
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class RunningTotalOperator(CappedAggregate):
     epsilon: Annotated[Epsilon, Field(le=LARGEST_EPSILON)]
     """The nats that everything costs, or a window or period."""
     delta: Annotated[float, Field(gt=0, lt=1)]
-    """The chance with which more is lost than `epsilon`."""
+    """The chance with which it is as if nothing were promised."""
     horizon: Ticks | None = None
     """Say how many ticks there will be."""
     window: Ticks | None = None

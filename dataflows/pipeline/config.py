@@ -78,10 +78,15 @@ class Pipeline(Section):
     def _check_state_in_kafka(self) -> None:
         """Refuse what a state in Kafka cannot carry, or does not carry yet."""
         operator, kafka = self.operator, self.kafka
-        if operator.stage.merges:
+        if not operator.copies_run_it:
             raise ValueError(
-                f"state.store: {operator.kind} merges all partitions, which a state in Kafka does "
-                "not carry yet; write store: disk and a directory"
+                f"state.store: a state in Kafka does not carry {operator.kind} yet; write "
+                "store: disk and a directory"
+            )
+        if self.source.policies is not None:
+            raise ValueError(
+                "source.policies: with store: kafka policies cannot change while the pipeline "
+                "runs yet; delete it, or write store: disk and a directory"
             )
         if kafka.broker == "embedded":
             raise ValueError(

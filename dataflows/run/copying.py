@@ -24,8 +24,11 @@ from fugu.dataflows.base.errors import (
 from fugu.dataflows.base.native_stderr import native_stderr_hidden
 from fugu.dataflows.copies.copy import Copy, CopySettings
 from fugu.dataflows.copies.dataflow import EPOCH, dataflow_of
-from fugu.dataflows.copies.instance import instance
+from fugu.dataflows.copies.instance import instance, merging
 from fugu.dataflows.copies.planning import Planned, planned
+from fugu.dataflows.flows.bounding import BoundingPlan
+from fugu.dataflows.flows.merging import MergingPlan
+from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.sections import end_of
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.client import identity_of
@@ -36,6 +39,7 @@ from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.run.causes import cause, collect_garbage_seldom
 from fugu.dataflows.run.link import Link
 from fugu.dataflows.run.stopping import Starting
+from fugu.dataflows.state.state_topic import StateTopic
 from fugu.operators import compiled
 
 _MOST_BEGINNINGS, _WITHIN_SECONDS = 5, 60.0
@@ -56,16 +60,21 @@ def run_copy(file: PipelineFile, *, finish: bool = False, supervised_as: int | N
             Link(monitor.report, starting.stop.request).start()
         with monitor.compiling():
             made = planned(file, starting.stop, finishing)
-            [plan] = monitor.observe([made.plan])
-            assert isinstance(plan, StreamsPlan)
-            made = replace(made, plan=plan)
-            plan.warm_up()
+            made = _measured(made, monitor)
+            made.plan.warm_up()
         _say(file, made, name)
         with native_stderr_hidden():
             starting.begun()
             _run(file, made, name)
         monitor.require_known_partitions()
     log.info("pipeline %s: stopped, state is written", file.pipeline.name)
+
+
+def _measured(made: Planned, monitor: Monitor) -> Planned:
+    plan, *others = monitor.observe(made.plans)
+    assert isinstance(plan, StreamsPlan | BoundingPlan)
+    merge = next((one for one in others if isinstance(one, MergingPlan)), None)
+    return replace(made, plan=plan, merge=merge)
 
 
 def _run(file: PipelineFile, made: Planned, name: str) -> None:
@@ -95,16 +104,24 @@ class _Copies:
         self._file, self._made, self._name = file, made, name
         self._copies: list[Copy] = []
 
-    def __call__(self, worker: int, workers: int) -> Copy:
-        """Join the group as a worker, with a publisher that no other thread uses."""
+    def __call__(self, worker: int, workers: int) -> list[Copy]:
+        """Join the group as a worker; the merge is a member of its own."""
         made = self._made
-        publisher = made.plan.publisher
-        pseudonyms = Pseudonyms(publisher.pseudonyms.secret, publisher.pseudonyms.sink)
-        plan = replace(made.plan, publisher=replace(publisher, pseudonyms=pseudonyms))
         name = self._name if workers == 1 else f"{self._name}-{worker}"
-        every = self._file.pipeline.state.every.total_seconds()
-        settings = CopySettings(instance=name, every=every)
-        copy = Copy(plan, made.client, made.state, settings)
+        copies = [self._copy(made.plan, made.state, name)]
+        if made.merge is not None:
+            copies.append(self._copy(made.merge, made.state.of_merge(), merging(name)))
+        return copies
+
+    def _copy(self, plan: Plan, state: StateTopic, name: str) -> Copy:
+        """Return a copy with a publisher that no other thread uses."""
+        publisher = plan.publisher
+        pseudonyms = Pseudonyms(publisher.pseudonyms.secret, publisher.pseudonyms.sink)
+        plan = replace(plan, publisher=replace(publisher, pseudonyms=pseudonyms))
+        section = self._file.pipeline.state
+        every = section.every.total_seconds()
+        settings = CopySettings(instance=name, every=every, standby=section.standby)
+        copy = Copy(plan, self._made.client, state, settings)
         self._copies.append(copy)
         return copy
 
@@ -129,12 +146,13 @@ def copied_flow(file: PipelineFile) -> Dataflow:
 
 def _say(file: PipelineFile, made: Planned, name: str) -> None:
     pipeline, fingerprint = file.pipeline, made.plan.fingerprint
+    sink = (made.merge or made.plan).fingerprint.sink_topic
     log.info(
         "pipeline %s: %s -> %s, copy %s of group %s, %d partitions, %s, state in topic %s every "
         "%g s",
         pipeline.name,
         fingerprint.source_topic,
-        fingerprint.sink_topic,
+        sink,
         name,
         identity_of(pipeline.name),
         fingerprint.partitions,

@@ -5,13 +5,14 @@ older one is never used in its place, because budgets would go back.
 """
 
 from collections.abc import Callable
+from typing import Generic
 
 from pydantic import ValidationError
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.kafka.client import Reader
 from fugu.dataflows.state.changelog import Chain, Header, Place, read
-from fugu.dataflows.state.row_table import RowTable
+from fugu.dataflows.state.row_log import Table
 from fugu.dataflows.state.state_topic import FINGERPRINT
 
 Opened = Callable[[int, bytes, bytes], bytes]
@@ -23,11 +24,11 @@ def as_it_is(partition: int, key: bytes, value: bytes) -> bytes:
     return value
 
 
-class ChainReader:
+class ChainReader(Generic[Table]):
     """Take records of one partition of the state in, and hold what they make."""
 
     def __init__(
-        self, topic: str, partition: int, fresh: Callable[[], RowTable], opened: Opened = as_it_is
+        self, topic: str, partition: int, fresh: Callable[[], Table], opened: Opened = as_it_is
     ) -> None:
         self.topic, self._fresh, self._opened = topic, fresh, opened
         self.chain, self.table = Chain(partition), fresh()
@@ -54,6 +55,11 @@ class ChainReader:
                 self._take_piece(place, self._opened(self.chain.partition, place.key, value))
             except ValueError:
                 self._problem = self._problem or f"block {_name(place)} was sealed elsewhere"
+
+    @property
+    def is_sound(self) -> bool:
+        """Return whether nothing was wrong so far; a block may be read in part."""
+        return not self._problem
 
     def require_whole(self) -> None:
         """Raise `StartRefused` where a record of the chain is missing, or is another one."""

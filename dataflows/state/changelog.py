@@ -16,7 +16,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict
 
 from fugu.dataflows.kafka.client import Entry
-from fugu.dataflows.state.row_table import RowTable
+from fugu.dataflows.state.row_log import Kept
 
 FORMAT: Final = 1
 PIECE_BYTES = 900_000
@@ -37,7 +37,7 @@ class Progress(BaseModel):
     `position` is the next source offset. From the offsets `ends` on, `published` releases of each
     output topic are committed with this block or before it. `instance` and `epoch` name the copy
     that wrote it, and the generation of its consumer group. A chain that is `finished` let out what
-    its streams held back.
+    its streams held back. Where the copy gave the partition up with this block, it has `left`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -48,6 +48,7 @@ class Progress(BaseModel):
     instance: str
     epoch: int
     finished: bool = False
+    left: bool = False
 
 
 class Header(Progress):
@@ -102,7 +103,7 @@ class Chain:
     first_bytes: int = 0
     later_bytes: int = 0
 
-    def append(self, table: RowTable, progress: Progress) -> list[Entry]:
+    def append(self, table: Kept, progress: Progress) -> list[Entry]:
         """Return the records of the next block, and those that take the last generation back."""
         whole = self.is_full
         dropped = list[Entry]()
@@ -136,7 +137,8 @@ class Chain:
 
 def written(header: Header, body: bytes) -> bytes:
     """Return a block as its pieces hold it."""
-    described = header.model_dump_json().encode()
+    unsaid = None if header.left else {"left"}
+    described = header.model_dump_json(exclude=unsaid).encode()
     return b"".join([len(described).to_bytes(_SIZE_BYTES, "little"), described, body])
 
 

@@ -1,9 +1,11 @@
 """Begin a state in a compacted topic of Kafka, and say what a state there belongs to.
 
-Partition i holds the chain of partition i of the source. The fingerprint is the first record of
-every partition; whoever is given a partition compares it before anything else.
+Partition i holds the chain of partition i of the source. The merge of an aggregate has one more
+partition, behind these, and a fingerprint of its own. A fingerprint is the first record of every
+partition; whoever is given a partition compares it before anything else.
 """
 
+import time
 from collections.abc import Sequence
 from contextlib import closing
 
@@ -20,19 +22,26 @@ from fugu.dataflows.kafka.client import (
     Topic,
     identity_of,
 )
+from fugu.dataflows.state.changelog import Place
 from fugu.dataflows.state.fingerprint import Fingerprint
+from fugu.dataflows.state.moved_state import MovedState
 from fugu.dataflows.state.sealing import Sealing
 from fugu.operators.secret import Secret
 
 FINGERPRINT = b"fingerprint"
 """The key of the record that says what a partition belongs to."""
 _CREATION_MILLISECONDS = 30_000
+_COMMITTED_SECONDS = 1.0
+"""Longer than Kafka takes to mark a commit in all partitions."""
+_LAST_OFFSETS = 2
+"""A state that was moved ends with the record that says so, and the mark of its transaction."""
 
 
 class StateTopic:
     """Hold the state of a `pipeline` in a topic; whoever only looks has no `creator`.
 
-    With a secret, the records of chains are sealed.
+    So many `partitions` from the `first` one on are those of one dataflow. With a secret, the
+    records of chains are sealed.
     """
 
     def __init__(
@@ -42,10 +51,36 @@ class StateTopic:
         pipeline: str,
         creator: CopyClient | None,
         secret: Secret | None = None,
+        *,
+        partitions: int | None = None,
+        first: int = 0,
     ) -> None:
+        self.first = first
+        self.partitions = topic.partitions if partitions is None else partitions
+        self._secret = secret
         self.client, self.topic, self.pipeline, self._creator = client, topic, pipeline, creator
         self._sealing = None if secret is None else Sealing(secret, topic.identity)
         self._check = "" if secret is None else secret.check_value()
+
+    def of_merge(self) -> "StateTopic":
+        """Return what the same topic holds of the merge."""
+        return StateTopic(
+            self.client,
+            self.topic,
+            self.pipeline,
+            self._creator,
+            self._secret,
+            partitions=1,
+            first=self.partitions,
+        )
+
+    def place(self, partition: int) -> int:
+        """Return the partition of the topic that holds the chain of a partition that is read."""
+        return self.first + partition
+
+    @property
+    def _places(self) -> list[int]:
+        return [self.place(partition) for partition in range(self.partitions)]
 
     def sealed(self, partition: int, entries: Sequence[Entry]) -> list[Entry]:
         """Return the records that the topic holds, for those of a chain."""
@@ -62,10 +97,18 @@ class StateTopic:
         return value if self._sealing is None else self._sealing.opened(partition, key, value)
 
     def stored(self) -> Fingerprint | None:
-        """Return what the state belongs to; None before it begins. Every partition must agree."""
-        with closing(self.client.reader(self.topic.name)) as reader:
-            bounds = reader.bounds(list(range(self.topic.partitions)))
-            found = [_first(reader, partition, bound) for partition, bound in bounds.items()]
+        """Return what the state belongs to; None before it begins. Every partition must agree.
+
+        Raises `StartRefused` where the state was moved to disk.
+        """
+        moved = self.moved()
+        if moved is not None:
+            raise moved.refusal(self.topic.name)
+        found = self._found()
+        if None in found and any(found):
+            # Another copy begins the state now, which is seen in one partition after the other.
+            time.sleep(_COMMITTED_SECONDS)
+            found = self._found()
         if all(one is None for one in found):
             return None
         if None in found or len(set(found)) > 1:
@@ -77,15 +120,44 @@ class StateTopic:
         assert found[0] is not None
         return self.read(found[0])
 
+    def _found(self) -> list[bytes | None]:
+        """Return what every partition says that it belongs to."""
+        with closing(self.client.reader(self.topic.name)) as reader:
+            bounds = reader.bounds(self._places)
+            return [_first(reader, partition, bound) for partition, bound in bounds.items()]
+
+    def holds_blocks(self) -> bool:
+        """Return whether a partition holds records of a chain."""
+        with closing(self.client.reader(self.topic.name)) as reader:
+            bounds = reader.bounds(self._places)
+            return any(
+                Place.of(key) is not None and value is not None
+                for partition, bound in bounds.items()
+                for batch in reader.read_range(partition, bound.start, bound.end)
+                for key, value in zip(batch.keys, batch.values, strict=True)
+            )
+
+    def moved(self) -> MovedState | None:
+        """Return where the state was moved to, if it was.
+
+        What was written behind is not looked at here; whoever takes a partition over reads all.
+        """
+        with closing(self.client.reader(self.topic.name)) as reader:
+            bounds = reader.bounds([0])[0]
+            first = max(bounds.start, bounds.end - _LAST_OFFSETS)
+            last = _first(reader, 0, Bounds(first, bounds.end))
+        return MovedState.of(last)
+
     def create(self, fingerprint: Fingerprint) -> Fingerprint:
         """Begin a state, unless another copy has just begun it; return what it belongs to."""
         if self._creator is None:
             return fingerprint
-        if self.topic.partitions != fingerprint.partitions:
+        if self.partitions != fingerprint.partitions:
+            others = self.topic.partitions - self.partitions
             raise StartRefused(
                 f"topic {self.topic.name} (state.topic) has {self.topic.partitions} partitions, "
                 f"but {fingerprint.source_topic} has {fingerprint.partitions}. Delete it and "
-                "create it anew with as many."
+                f"create it anew with {fingerprint.partitions + others}."
             )
         identity = f"{identity_of(self.pipeline)}.creation"
         while True:
@@ -94,7 +166,7 @@ class StateTopic:
                 if stored is not None:
                     return stored
                 content = self._written(fingerprint)
-                for partition in range(self.topic.partitions):
+                for partition in self._places:
                     writer.put(self.topic.name, partition, [(FINGERPRINT, content)])
                 try:
                     writer.acknowledge()
@@ -105,6 +177,8 @@ class StateTopic:
 
     def read(self, content: bytes) -> Fingerprint:
         """Read the fingerprint record; `StartRefused` if it is of another topic, or damaged."""
+        if (moved := MovedState.of(content)) is not None:
+            raise moved.refusal(self.topic.name)
         try:
             said = orjson.loads(content)
             found = Fingerprint.model_validate(said["fingerprint"])

@@ -128,6 +128,7 @@ class RealTimeRelease:
             self.delta,
             share=self.shared,
             values=self._counted or self.period or self.horizon,
+            largest_move=1 if self.personal_cap is None else self.personal_cap.largest_move,
         )
         object.__setattr__(self, "account", account)
 

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from fugu.dataflows.copies.copy import Copy, CopySettings
+from fugu.dataflows.copies.instance import merging
 from fugu.dataflows.copies.planning import Planned, planned
+from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.state.state_topic import StateTopic
 from tests.faults.feeding import document_with_topics
 from tests.kafka.pipelines import Document
 from tests.kafka.records import read_topic
@@ -54,9 +57,20 @@ class Copies:
     def join(self, name: str, change: Callable[[StreamsPlan], StreamsPlan] | None = None) -> Copy:
         """One more copy, which cuts when it is told to."""
         plan = replace(self.planned.plan, stop=StopFlag())
-        plan = plan if change is None else change(plan)
+        if change is not None:
+            assert isinstance(plan, StreamsPlan)
+            plan = change(plan)
+        return self._joined(plan, self.planned.state, name)
+
+    def join_merge(self, name: str) -> Copy:
+        """One more copy that merges, if the internal log is given to it."""
+        assert self.planned.merge is not None
+        plan = replace(self.planned.merge, stop=StopFlag())
+        return self._joined(plan, self.planned.state.of_merge(), merging(name))
+
+    def _joined(self, plan: Plan, state: StateTopic, name: str) -> Copy:
         settings = _Short(instance=name, every=3600.0)
-        copy = Copy(plan, self.planned.client, self.planned.state, settings)
+        copy = Copy(plan, self.planned.client, state, settings)
         self.running.append(copy)
         return copy
 

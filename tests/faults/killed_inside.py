@@ -111,6 +111,7 @@ POINTS = {
     "policies read, no mark": Point(PoliciesCovered, "encoded", _before),
     "a mark read": Point(Coverage, "cover", _after),
     "policies told, no figure": Point(Merging, "bring_to", _after),
+    "a figure made, not written": Point(Merging, "_release", _after),
     "a shard not yet rotated": Point(StateDirectory, "replace", _before),
     "a claim noted": Point(Leases, "_append", _before),
     "a claim appended": Point(Leases, "_append", _after),

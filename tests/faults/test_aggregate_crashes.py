@@ -48,11 +48,11 @@ def test_killed_processes_release_the_series_of_an_undisturbed_run(
     assert b"user" not in logs
 
 
-def trips() -> tuple[list[Placed], int]:
+def trips(users: int = USERS, ticks: int = TICKS) -> tuple[list[Placed], int]:
     """Everybody moves about; some records come twice or out of order, and so many late."""
     random, timed, refused = Random(5), [], 0
-    for tick in range(TICKS):
-        for user in range(USERS):
+    for tick in range(ticks):
+        for user in range(users):
             at = BEGIN + tick * SECOND + random.randrange(900)
             late = tick > 3 and random.random() < 0.02
             zone = ZONES[(user + (tick + user) // 7) % len(ZONES)]
@@ -63,9 +63,9 @@ def trips() -> tuple[list[Placed], int]:
             refused += late * copies
             timed += [(arrives, user, Placed(user % PARTITIONS, record))] * copies
     for user in range(DISTINCT_KEYS * PARTITIONS):
-        end = orjson.dumps({"zone": "west", "at": BEGIN + TICKS * SECOND - 1})
+        end = orjson.dumps({"zone": "west", "at": BEGIN + ticks * SECOND - 1})
         record = Record(b"user-%d" % user, end)
-        timed.append((BEGIN + TICKS * SECOND, user, Placed(user % PARTITIONS, record)))
+        timed.append((BEGIN + ticks * SECOND, user, Placed(user % PARTITIONS, record)))
     in_order = [placed for *_, placed in sorted(timed, key=lambda entry: entry[:2])]
     return in_order, refused + sum(map(before_time_begins, parts(in_order)))
 

@@ -101,6 +101,9 @@ class OperatorSection(Section, ABC):
     instead: ClassVar[Mapping[str, str]] = {}
     """Hold the answers to keys that only other kinds of the family have."""
 
+    copies_run_it: ClassVar[bool] = True
+    """Say whether copies run the kind, whose state is in Kafka."""
+
     kind: str
     """The kind of operator."""
 

@@ -250,3 +250,13 @@ def test_an_avro_record_is_drawn_as_a_line_that_the_same_pipeline_reads(tmp_path
     sample = tmp_path / "sample.jsonl"
     sample.write_bytes(b"".join(lines))
     assert Sample.read(sample, "key", codec).decoded.values.tolist() == [1, 0]
+
+
+def test_a_decimal_beyond_all_numbers_of_json_is_refused() -> None:
+    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 4000, "scale": 0}
+    schema = AvroSchema.of(
+        {"type": "record", "name": "R", "fields": [{"name": "watts", "type": decimal}]}, ["watts"]
+    )
+    assert schema.read(b"\x02\x07") == {"watts": 7}
+    with pytest.raises(Refused):
+        schema.read(b"\xa0\x06" + b"\x7f" * 400)

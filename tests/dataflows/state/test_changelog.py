@@ -52,7 +52,7 @@ def written(table: RowTable, chain: Chain, blocks: int = BLOCKS) -> list[Entry]:
     return log
 
 
-def read(log: list[Entry]) -> ChainReader:
+def read(log: list[Entry]) -> ChainReader[RowTable]:
     reader = ChainReader("state", 0, fresh)
     for key, value in log:
         reader.take(key, value)
@@ -156,3 +156,14 @@ def test_records_of_others_are_counted_and_passed_over() -> None:
     reader = read([log[0], (b"something", b"else"), *log[1:]])
     reader.require_whole()
     assert reader.others == 1
+
+
+def test_a_block_says_that_its_partition_was_given_up_and_otherwise_nothing_of_it() -> None:
+    """So that blocks of streams, which never say it, stay as they were."""
+    table, chain = fresh(), Chain(0)
+    log = [*chain.append(table, progress(0))]
+    assert b"left" not in (log[0][1] or b"")
+    log += chain.append(table, progress(1).model_copy(update={"left": True}))
+    header = read(log).header
+    assert header is not None
+    assert header.left

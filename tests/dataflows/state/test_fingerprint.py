@@ -56,6 +56,11 @@ def test_the_same_pipeline_continues_whatever_its_topics_hold_now() -> None:
     check_same(FINGERPRINT, FINGERPRINT.model_copy(update={"sink_begin": [7, 7]}))
 
 
+def test_a_change_of_a_state_in_kafka_is_refused_with_what_can_be_done_there() -> None:
+    with pytest.raises(StartRefused, match=r"no command can change a state yet(?s:.)*--finish"):
+        check_same(FINGERPRINT, FINGERPRINT.model_copy(update={"law": "other"}), in_kafka=True)
+
+
 @pytest.mark.parametrize("field", CHANGES)
 def test_a_change_is_refused_with_what_to_do(field: str) -> None:
     value, advice = CHANGES[field]
