@@ -97,8 +97,8 @@ class StateDirectory:
     def refuse_while_exchanged(self) -> None:
         """Raise `StartRefused` where a command was cut short that exchanges directories, or where
         the state is in Kafka."""
-        self._refuse_after_a_move()
         try:
+            self._refuse_after_a_move()
             command = exchanging(self.path.parent)
         except OSError as error:
             raise self.unusable(error) from None
