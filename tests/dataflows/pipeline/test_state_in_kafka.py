@@ -8,6 +8,8 @@ from typer.testing import CliRunner
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.cli.fugu import app
+from fugu.dataflows.commands.migrate import migrate
+from fugu.dataflows.commands.state_claim import claim
 from fugu.dataflows.copies.moving import move
 from fugu.dataflows.flows.state_directories import root_directory, stored_fingerprint
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
