@@ -47,7 +47,9 @@ def test_commands_for_directories_refuse_it_before_they_ask_kafka(
         claim(file)
     with pytest.raises(ConfigurationError, match="there is no state directory"):
         migrate(file, file)
-    with pytest.raises(ConfigurationError, match="fugu state move takes a state into Kafka"):
+    with pytest.raises(
+        ConfigurationError, match="fugu state move OLD NEW moves the state into Kafka"
+    ):
         migrate(on_disk, file)
 
 
