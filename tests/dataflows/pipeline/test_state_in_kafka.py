@@ -8,8 +8,6 @@ from typer.testing import CliRunner
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.cli.fugu import app
-from fugu.dataflows.commands.migrate import migrate
-from fugu.dataflows.commands.state_claim import claim
 from fugu.dataflows.copies.moving import move
 from fugu.dataflows.flows.state_directories import root_directory, stored_fingerprint
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -35,22 +33,6 @@ def test_nothing_on_disk_belongs_to_it(tmp_path: Path) -> None:
     assert dealt(file.pipeline, 3) == [[], [], []]
     with pytest.raises(ConfigurationError, match="consumer group deals partitions out"):
         shard_numbers(["0/2"], file.pipeline)
-
-
-def test_commands_for_directories_refuse_it_before_they_ask_kafka(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FUGU_TEST_SECRET", "5" * 64)
-    (tmp_path / "disk").mkdir()
-    file, on_disk = read(tmp_path, KAFKA), read(tmp_path / "disk", {"directory": "state"})
-    with pytest.raises(ConfigurationError, match="there is no state directory"):
-        claim(file)
-    with pytest.raises(ConfigurationError, match="there is no state directory"):
-        migrate(file, file)
-    with pytest.raises(
-        ConfigurationError, match="fugu state move OLD NEW moves the state into Kafka"
-    ):
-        migrate(on_disk, file)
 
 
 @pytest.mark.parametrize(
