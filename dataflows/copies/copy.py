@@ -41,9 +41,6 @@ Polled = tuple[float, Batch]
 _SHORTEST_TRANSACTION_SECONDS = 10.0
 _EVERY_IN_TRANSACTION = 10
 _SAID_EVERY_SECONDS = 15.0
-_LOSS_HEARD_SECONDS = 5.0
-"""Twice the time between heartbeats, which tell a copy that it was counted out, and some more."""
-_POLL_SECONDS = 0.1
 _ALL_GIVEN_AWAY = "the consumer group has given all partitions to other copies"
 _MARKER = 1
 """A commit leaves a mark in every partition that it wrote to."""
@@ -126,9 +123,7 @@ class Copy(Rebalance):
         it. Nothing is committed any more.
         """
         self.give_up()
-        until = time.monotonic() + _LOSS_HEARD_SECONDS
-        while not self._lost and time.monotonic() < until:
-            self._member.poll(_POLL_SECONDS)
+        self._member.listen()
         if self._lost:
             raise GivenAway(_ALL_GIVEN_AWAY) from None
 

@@ -189,6 +189,9 @@ class GroupMember(Protocol):
     def poll(self, seconds: float = 0.0) -> None:
         """Serve what the group tells; whoever does not poll for long is taken for dead."""
 
+    def listen(self) -> None:
+        """Serve it for some heartbeats, which tell whoever stood still that it was counted out."""
+
     def metadata(self) -> GroupMetadata:
         """Return the membership as it is now."""
 
