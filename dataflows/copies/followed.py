@@ -16,7 +16,7 @@ _AT_ONCE = 16
 
 
 class Followed:
-    """Hold the chains that are followed, by partition of the state topic, each as far as it was read."""
+    """Hold the chains that are followed, by partition of the topic, as far as they are read."""
 
     def __init__(
         self, client: CopyClient, state: StateTopic, fresh: Callable[[], CopiedTable]

@@ -97,11 +97,12 @@ class StateDirectory:
     def refuse_while_exchanged(self) -> None:
         """Raise `StartRefused` where a command was cut short that exchanges directories, or where
         the state is in Kafka."""
-        self._refuse_after_a_move()
         try:
-            command = exchanging(self.path.parent)
+            moved, command = (self.path.parent / MOVED).exists(), exchanging(self.path.parent)
         except OSError as error:
             raise self.unusable(error) from None
+        if moved:
+            raise self._after_a_move()
         if command is not None:
             self.unlock()
             raise StartRefused(
@@ -109,14 +110,13 @@ class StateDirectory:
                 f"ended. Run {command} once more; it completes what was begun."
             )
 
-    def _refuse_after_a_move(self) -> None:
-        if (self.path.parent / MOVED).exists():
-            self.unlock()
-            raise StartRefused(
-                f"{self.path}: the state was moved into Kafka, or is being moved. Start the "
-                "pipeline file that says state.store: kafka; if fugu state move was cut short, run "
-                "it once more."
-            )
+    def _after_a_move(self) -> StartRefused:
+        self.unlock()
+        return StartRefused(
+            f"{self.path}: the state was moved into Kafka, or is being moved. Start the "
+            "pipeline file that says state.store: kafka; if fugu state move was cut short, run "
+            "it once more."
+        )
 
     def unlock(self) -> None:
         """Let another process own the directory."""

@@ -35,20 +35,6 @@ def test_nothing_on_disk_belongs_to_it(tmp_path: Path) -> None:
         shard_numbers(["0/2"], file.pipeline)
 
 
-def test_commands_for_directories_refuse_it_before_they_ask_kafka(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FUGU_TEST_SECRET", "5" * 64)
-    (tmp_path / "disk").mkdir()
-    file, on_disk = read(tmp_path, KAFKA), read(tmp_path / "disk", {"directory": "state"})
-    with pytest.raises(ConfigurationError, match="there is no state directory"):
-        claim(file)
-    with pytest.raises(ConfigurationError, match="there is no state directory"):
-        migrate(file, file)
-    with pytest.raises(ConfigurationError, match="fugu state move takes a state into Kafka"):
-        migrate(on_disk, file)
-
-
 @pytest.mark.parametrize(
     ("state", "changes", "said"),
     [
