@@ -19,7 +19,7 @@ from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.copies.moving import require_only_another_store
 from fugu.dataflows.copies.owned import Owned
 from fugu.dataflows.copies.planning import planned
-from fugu.dataflows.copies.sole_member import SoleMember, sole_member
+from fugu.dataflows.copies.sole_member import sole_member
 from fugu.dataflows.copies.takeover import Takeover
 from fugu.dataflows.flows.given import Given
 from fugu.dataflows.flows.sections import is_merged
@@ -28,7 +28,7 @@ from fugu.dataflows.flows.state_in_kafka import find_state
 from fugu.dataflows.flows.stopped_state import alone_in
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.flows.written_state import StoppedShard
-from fugu.dataflows.kafka.client import Client, CopyClient, identity_of
+from fugu.dataflows.kafka.client import Client, CopyWriter, identity_of
 from fugu.dataflows.kafka.looking_client import LookingClient
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -42,7 +42,8 @@ from fugu.dataflows.state.moved_state import MovedState
 from fugu.dataflows.state.state_topic import FINGERPRINT, StateTopic
 
 COMMAND = "fugu state move"
-_MILLISECONDS = 300_000
+_MILLISECONDS = 60_000
+"""So long a copy waits that goes on after the command was killed in the last step."""
 
 
 def move_back(old: PipelineFile, new: PipelineFile) -> int:
@@ -83,7 +84,11 @@ def _moved(old: PipelineFile, new: PipelineFile, state: StateTopic) -> MovedStat
     source = made.client.topic(plan.fingerprint.source_topic)
     assert source is not None
     _require_partitions(new, plan.fingerprint)
-    with sole_member(made.client, plan.name, source) as sole:
+    identity = f"{identity_of(plan.name)}.creation"
+    with (
+        sole_member(made.client, plan.name, source) as sole,
+        closing(made.client.copy_writer(identity, _MILLISECONDS)) as writer,
+    ):  # which ends what an attempt that was cut short has left open, before anybody waits for it
         takeover = Takeover(plan, made.client, made.state, "moving", _MILLISECONDS)
         known = range(plan.fingerprint.partitions)
         owned = takeover.owned(known, sole.member)
@@ -94,7 +99,8 @@ def _moved(old: PipelineFile, new: PipelineFile, state: StateTopic) -> MovedStat
         exchange.decide(present, names, COMMAND, token)
         streams = sum(len(one.table) for one in owned)
         moved = MovedState(str(root.resolve()), socket.gethostname(), token, streams)
-        _take_back(made.client, made.state, owned, sole, moved)
+        _take_back(writer, made.state, owned, moved)
+        sole.commit(writer, {one.partition: one.position for one in owned})
     return moved
 
 
@@ -179,20 +185,13 @@ def _within(own: set[str], offsets: dict[str, int]) -> dict[str, int]:
 
 
 def _take_back(
-    client: CopyClient,
-    state: StateTopic,
-    owned: Sequence[Owned],
-    sole: SoleMember,
-    moved: MovedState,
+    writer: CopyWriter, state: StateTopic, owned: Sequence[Owned], moved: MovedState
 ) -> None:
-    """Take all blocks back and name the directory, in one transaction over all partitions."""
+    """Take all blocks back, and name the directory in every partition."""
     said = (FINGERPRINT, moved.written(state.topic.identity))
-    identity = f"{identity_of(state.pipeline)}.creation"
-    with closing(client.copy_writer(identity, _MILLISECONDS)) as writer:
-        for one in owned:
-            records = [(key, None) for key in one.chain.keys]
-            writer.put(state.topic.name, one.partition, [*records, said])
-        sole.commit(writer, {one.partition: one.position for one in owned})
+    for one in owned:
+        records = [(key, None) for key in one.chain.keys]
+        writer.put(state.topic.name, one.partition, [*records, said])
 
 
 def _complete(client: Client, new: PipelineFile, state: StateTopic, moved: MovedState) -> None:

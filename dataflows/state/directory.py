@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from errno import EDQUOT, EFBIG, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, ESTALE
 from pathlib import Path
 from shutil import rmtree
+from typing import ClassVar
 
 import orjson
 from pydantic import ValidationError
@@ -47,6 +48,9 @@ _FIRST_COMMAND = "fugu state repartition"
 
 class StateDirectory:
     """Own one shard's directory, which only its owner can read."""
+
+    completes_moves: ClassVar[bool] = False
+    """Says whether it is owned though its state was moved into Kafka, or is being moved."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -101,7 +105,7 @@ class StateDirectory:
             moved, command = (self.path.parent / MOVED).exists(), exchanging(self.path.parent)
         except OSError as error:
             raise self.unusable(error) from None
-        if moved:
+        if moved and not self.completes_moves:
             raise self._after_a_move()
         if command is not None:
             self.unlock()
@@ -237,8 +241,7 @@ class StateDirectory:
 class MovedDirectory(StateDirectory):
     """Hold a directory whose state may have been moved, to complete that."""
 
-    def _refuse_after_a_move(self) -> None:
-        return
+    completes_moves: ClassVar[bool] = True
 
 
 def _taken(lock: int) -> bool:
