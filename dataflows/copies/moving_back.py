@@ -39,6 +39,7 @@ from fugu.dataflows.state.directory import MOVED, StateDirectory
 from fugu.dataflows.state.exchange import Exchange
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.moved_state import MovedState
+from fugu.dataflows.state.row_table import RowTable
 from fugu.dataflows.state.state_topic import FINGERPRINT, StateTopic
 
 COMMAND = "fugu state move"
@@ -132,7 +133,7 @@ def _require_partitions(new: PipelineFile, fingerprint: Fingerprint) -> None:
         )
 
 
-def _require_settled(owned: Sequence[Owned]) -> None:
+def _require_settled(owned: Sequence[Owned[RowTable]]) -> None:
     """Refuse what a copy has to end first: a directory does not say what was aborted."""
     tails = [one.partition for one in owned if any(account.tail for account in one.accounts)]
     if tails:
@@ -149,7 +150,7 @@ def _require_settled(owned: Sequence[Owned]) -> None:
 
 
 def _write(
-    exchange: Exchange, new: PipelineFile, plan: StreamsPlan, owned: Sequence[Owned]
+    exchange: Exchange, new: PipelineFile, plan: StreamsPlan, owned: Sequence[Owned[RowTable]]
 ) -> None:
     directories = shard_directories(new)
     steps = [output.sink_step for output in plan.outputs()]
@@ -185,7 +186,7 @@ def _within(own: set[str], offsets: dict[str, int]) -> dict[str, int]:
 
 
 def _take_back(
-    writer: CopyWriter, state: StateTopic, owned: Sequence[Owned], moved: MovedState
+    writer: CopyWriter, state: StateTopic, owned: Sequence[Owned[RowTable]], moved: MovedState
 ) -> None:
     """Take all blocks back, and name the directory in every partition."""
     said = (FINGERPRINT, moved.written(state.topic.identity))

@@ -227,11 +227,15 @@ class Takeover:
         with closing(self.client.reader(topic, committed=False)) as reader:
             written = reader.bounds([0])[0].end
         seconds = self.milliseconds / 1000 / _PATIENCE_IN_TRANSACTION
-        look = _Patience(lambda: [self._shut_out_owner(owner) for owner in owners], seconds)
+        look = _Patience(lambda: self._shut_out_all(owners), seconds)
         with closing(self.client.reader(topic)) as reader:
             while reader.bounds([0])[0].end < written and not look.is_over:
                 look()
                 time.sleep(_PAUSE_SECONDS)
+
+    def _shut_out_all(self, owners: Sequence[Header]) -> None:
+        for owner in owners:
+            self._shut_out_owner(owner)
 
     def _shut_out_owner(self, header: Header | None) -> None:
         """Abort what the last owner of a partition left open; a copy that lives begins again."""

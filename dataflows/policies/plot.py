@@ -58,8 +58,8 @@ def save(course: Course, name: str, path: Path) -> None:
 
 
 def _name_days(axes: Axes, zone: ZoneInfo) -> None:
-    locator = AutoDateLocator(tz=zone, minticks=4, maxticks=10)  # type: ignore[no-untyped-call]
-    formatter = ConciseDateFormatter(  # type: ignore[no-untyped-call]
+    locator = AutoDateLocator(tz=zone, minticks=4, maxticks=10)
+    formatter = ConciseDateFormatter(
         locator, tz=zone, formats=_FORMATS, zero_formats=_FIRST_FORMATS
     )
     axes.xaxis.set_major_locator(locator)

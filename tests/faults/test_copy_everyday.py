@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from kafka import KafkaAdminClient, TopicPartition
@@ -149,7 +150,7 @@ def test_a_copy_that_stood_still_in_a_restore_begins_again_and_is_not_refused(
     sleeper = house.copies.join("sleeper")
     original = sleeper._takeover._owned
 
-    def after_a_pause(partition: int, committed: int | None) -> Owned:
+    def after_a_pause(partition: int, committed: int | None) -> Owned[Any]:
         awake = house.copies.join("awake")
         deadline = time.monotonic() + 30
         while not awake.owned:

@@ -113,7 +113,9 @@ def test_of_very_many_groups_the_largest_have_panels() -> None:
 def test_groups_in_axes_that_are_given_have_colours_and_names() -> None:
     own = pyplot.subplots()[1]
     assert figures({"in": [(0, 5.0)], "out": [(0, 2.0)]}).plot(own) == [own]
-    assert [text.get_text() for text in own.get_legend().get_texts()] == ["in", "out"]
+    legend = own.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["in", "out"]
     bands = [patch.get_facecolor()[:3] for patch in own.patches[::2]]
     lines = [patch.get_edgecolor()[:3] for patch in own.patches[1::2]]
     assert bands == lines

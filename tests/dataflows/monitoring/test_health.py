@@ -1,6 +1,7 @@
 """When a pipeline says that it does its work, and which reason it gives when it does not."""
 
 import time
+from typing import cast
 
 import orjson
 import pytest
@@ -165,12 +166,13 @@ def test_a_copy_without_a_partition_is_well_while_kafka_answers(
     """It reads nothing, so nobody else would hear that Kafka answers."""
     metrics.standing.spare = True
     watch.answered_at = time.monotonic() - 3600
-    watch._look({True: _OfOnePartition(), False: _OfOnePartition()})
+    reader = cast("Reader", _OfOnePartition())
+    watch._look({True: reader, False: reader})
     assert problem(health, watch) is None
     assert metrics.values(LAG) == {}
 
 
-class _OfOnePartition(Reader):
+class _OfOnePartition:
     """Says where the only partition of a topic ends."""
 
     def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
