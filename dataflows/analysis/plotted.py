@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.base.install import install
-from fugu.operators.mechanism import Floats
+from fugu.operators.mechanism import Array, Floats, Integers
 
 _INK = "#1f6f8b"
 _MOST_ROWS, _MOST_PANELS, _ABREAST = 40, 24, 3
@@ -122,8 +122,8 @@ def _over_time(
     width = steps.min() if len(steps) else np.timedelta64(1, "m")
     measured = np.array([row.get("age") == 0 for row in rows])
     at, dots = starts[measured] + width / 2, middle[measured]
-    gaps = np.flatnonzero(steps > width) + 1
-    edges = np.append(np.insert(starts, gaps, starts[gaps - 1] + width), starts[-1:] + width)
+    gaps: Integers = np.flatnonzero(steps > width) + 1
+    edges: Array = np.append(np.insert(starts, gaps, starts[gaps - 1] + width), starts[-1:] + width)
     low, middle, high = (np.insert(one, gaps, np.nan) for one in (low, middle, high))
     bar, estimate, then = labels
     panel.stairs(high, edges, baseline=low, fill=True, color=ink, alpha=0.3, lw=0, label=bar)
