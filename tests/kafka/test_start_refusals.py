@@ -208,9 +208,13 @@ def test_a_sink_that_lost_what_a_replay_must_recognise_is_refused(
     assert "partition 0: the last snapshot ends at offset 20" in said
     assert "releases that were already published cannot be recognised" in said
     path = pipeline.write()
+    with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
+        admin.delete_topics([pipeline.sink])
+        layout = {"num_partitions": 2, "replication_factor": 1}
+        admin.create_topics({pipeline.sink: layout}, wait_for_metadata=True)
     fugu("migrate", path, path)
     with running(path) as process:
-        wait_until_published(process, pipeline, RECORDS + 3)
+        wait_until_published(process, pipeline, 2)
         assert process.stop() == 0, process.stderr
 
 
