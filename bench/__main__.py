@@ -1,7 +1,7 @@
 """`python -m bench`: Fugu beside its peers, and the path (`make bench`); latency, how costs scale,
-one process beside two, the state store, a flood of new keys, steps of conditional randomized
-response, local operators, temporal perturbation, aggregates (also under policies), real-time
-release, and anonymised windows."""
+one process beside two, the state store, state in Kafka, a flood of new keys, steps of conditional
+randomized response, local operators, temporal perturbation, aggregates (also under policies),
+real-time release, and anonymised windows."""
 
 import os
 import sys
@@ -29,6 +29,9 @@ from bench.comparison.data import ALPHABET, write_model
 from bench.comparison.environments import NotInstalled, environment
 from bench.comparison.measuring import Bench
 from bench.comparison.topics import Topics
+from bench.kafka_state import KafkaState
+from bench.kafka_state import Settings as KafkaStateSettings
+from bench.kafka_state_report import kafka_state_page
 from bench.key_flood_report import flood_page
 from bench.latency.measuring import Settings as LatencySettings
 from bench.latency.measuring import measure_latency
@@ -54,6 +57,7 @@ _SCALING = 3
 _PATH = (200_000, 2_000, 3)
 _LATENCY_RATES, _LATENCY_ROUNDS = (1_000.0, 20_000.0, 100_000.0), 3
 _PROCESSES = (2_000_000, 2_000, 3)
+_KAFKA_STATE = (3, 2_400_000, 10_000, 1_000_000, 100_000)
 _FLOOD = (1_000_000, 100_000)
 _TEMPORAL = (100_000, 2_000, 3, 100_000)
 _PARTITIONS = 4
@@ -225,6 +229,32 @@ def scaling(
         measured = Scaling(Topics(bootstrap), place, python).measure(settings, say)
     draw_scaling(measured, picture)
     scaling_page(measured).publish(folder)
+
+
+@app.command(name="kafka-state")
+def kafka_state(
+    rounds: Annotated[int, typer.Option(min=1, help="Measurements of each.")] = _KAFKA_STATE[0],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Few users and records, to see that it works.")
+    ] = False,
+    results: Annotated[
+        Path | None,
+        typer.Option(help="Where the files go; bench/results if all is measured as usual."),
+    ] = None,
+) -> None:
+    """Compare a state in Kafka with one on disk; read rows back; take over after kill -9.
+
+    About 12 minutes.
+    """
+    usual = not quick and rounds == _KAFKA_STATE[0]
+    command = f".venv/bin/python -m bench kafka-state --rounds {rounds}{' --quick' * quick}"
+    if usual:
+        command = ".venv/bin/python -m bench kafka-state"
+    sizes = (300_000, 2_000, 20_000, 5_000) if quick else _KAFKA_STATE[1:]
+    settings = KafkaStateSettings(command, rounds, *sizes, os.getloadavg()[0])
+    with _kafka() as (folder, bootstrap, say):
+        measured = KafkaState(Topics(bootstrap), folder).measure(settings, say)
+    kafka_state_page(measured).publish(results or (RESULTS if usual else ROOT / "build" / "bench"))
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Aggregation by number of groups: from records to figures, in one process and without Kafka.
+"""Measure aggregation by number of groups: from records to figures, in one process, without Kafka.
 
 Beside it the same batches are decoded and encoded, which is what passing them through takes.
 """
@@ -57,7 +57,7 @@ _LARGEST_VALUE = 1_000_000
 
 @dataclass(frozen=True)
 class Cost:
-    """CPU seconds of all records by part; of one publication, and new memory at its height.
+    """Hold CPU seconds of all records by part; of one publication, and new memory at its height.
 
     Bytes of an open tick: for each user where contributions are bounded, in all in the merge, and
     the largest partial sums in the log.
@@ -73,12 +73,12 @@ class Cost:
     totals: bool = False
 
     def microseconds(self, *parts: str) -> float:
-        """Of one record."""
+        """Return the cost of one record."""
         return sum(self.seconds[part] for part in parts) / (USERS * TICKS) * 1e6
 
 
 class City:
-    """A pipeline over `groups` zones, and batches of ticks in which everybody is somewhere."""
+    """Hold a pipeline over `groups` zones, and batches of ticks in which everybody is somewhere."""
 
     def __init__(self, groups: int, *, totals: bool = False) -> None:
         """Take the strategy `sample`, or running `totals` under a personal cap."""
@@ -110,7 +110,7 @@ class City:
 
     @cached_property
     def batches(self) -> list[Batch]:
-        """All ticks, and a last one with so many people that it closes the others."""
+        """Return all ticks, and a last one with so many people that it closes the others."""
         random, offsets = Random(_SEED), [0] * PARTITIONS
         closing = PARTITIONS * self.ticks.time.distinct_keys
         batches = []
@@ -149,7 +149,7 @@ class City:
 
 
 def measure_aggregates(say: Callable[[str], None]) -> list[Cost]:
-    """Of every number of groups, and of running totals under a personal cap."""
+    """Measure every number of groups, and running totals under a personal cap."""
     costs = []
     for groups in GROUPS:
         say(f"{groups:,} groups")
@@ -214,7 +214,7 @@ def _one_pass(city: City) -> tuple[dict[str, float], list[Entry]]:
 
 
 def _publish(city: City, partials: Sequence[Entry]) -> None:
-    """The first tick only."""
+    """Publish the first tick only."""
     next(_merged(city, city.merge.start(), partials))
 
 

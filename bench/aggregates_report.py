@@ -1,4 +1,4 @@
-"""The figures of aggregation as tables."""
+"""Show the figures of aggregation as tables."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -18,7 +18,7 @@ from bench.page import Page
 
 
 def aggregates_page(measured: Sequence[Cost], command: str, load_before: float) -> Page:
-    """What is written and shown."""
+    """Return what is written and shown."""
     costs = [one for one in measured if not one.totals]
     totals = [one for one in measured if one.totals]
     return Page(

@@ -32,7 +32,7 @@ _SEARCHES = 2
 _NOTHING_GAINED = Buffers((1,), (0,))
 """Where a person counts in every tick, no mixing is better than none."""
 _STARTS = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
-_MODULE = '''"""The table that `python -m bench.fit_running_totals` made: do not edit it.
+_MODULE = '''"""Hold the table that `python -m bench.fit_running_totals` made: do not edit it.
 
 A line has ticks, ticks counted, weights in units of 2^-32, and as many factors.
 """

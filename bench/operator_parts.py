@@ -1,4 +1,4 @@
-"""What a record costs in local operators, part by part, configured as `python -m bench peers` does.
+"""Measure what a record costs in local operators, part by part, as `python -m bench peers` does.
 
 Batches of one partition, in columns as the librdkafka client reads them, go through codec, lift and
 publisher in one process, without Kafka, and what changed in the state is written after some of
@@ -42,7 +42,7 @@ _SECRET = Secret(bytes(32))
 
 @dataclass(frozen=True)
 class PartCost:
-    """CPU microseconds per record."""
+    """Hold CPU microseconds per record."""
 
     operator: str
     microseconds: dict[str, float]
@@ -60,7 +60,7 @@ def measure_operator_parts(say: Callable[[str], None]) -> list[PartCost]:
 
 
 def measure_parts(contestant: Fugu, stream: Stream) -> dict[str, float]:
-    """CPU microseconds per record of each part."""
+    """Measure the CPU microseconds per record of each part."""
     with TemporaryDirectory(prefix="fugu-bench-") as name:
         folder = Path(name)
         model = write_model(folder, ALPHABET)
@@ -103,7 +103,7 @@ def measure_parts(contestant: Fugu, stream: Stream) -> dict[str, float]:
 
 
 def _batches(stream: Stream, in_ticks: bool) -> list[Batch]:
-    """Random users, or every user once in each tick."""
+    """Return batches of random users, or of every user once in each tick."""
     count = _WARM + _MEASURED
     if not in_ticks:
         return stream.batches(count, RECORDS)
@@ -120,7 +120,7 @@ def _batches(stream: Stream, in_ticks: bool) -> list[Batch]:
 
 
 def _timed(mechanism: Mechanism, watch: Stopwatch) -> Mechanism:
-    """The same mechanism, whose steps are counted."""
+    """Return the same mechanism, whose steps are counted."""
     plain: Any = type(mechanism)
 
     def step(self: Any, *arguments: Any) -> Any:

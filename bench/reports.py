@@ -27,7 +27,7 @@ _SHAPES = ("1,000 users", "1 user", "half one key")
 
 @dataclass(frozen=True)
 class ReportCost:
-    """CPU microseconds per record of each round, of the lift or of a whole pipeline."""
+    """Hold CPU microseconds per record of each round, of the lift or of a whole pipeline."""
 
     operator: str
     what: str
@@ -38,13 +38,13 @@ class ReportCost:
         return median(self.microseconds)
 
     def ratio(self, baseline: "ReportCost") -> float:
-        """The median of the ratios of single rounds."""
+        """Return the median of the ratios of single rounds."""
         pairs = zip(self.microseconds, baseline.microseconds, strict=True)
         return median(own / other for own, other in pairs)
 
 
 def measure_reports(say: Callable[[str], None]) -> list[ReportCost]:
-    """The lift by shape, and all parts of a pipeline without Kafka."""
+    """Measure the lift by shape, and all parts of a pipeline without Kafka."""
     collect_garbage_seldom()
     for name, mechanism in _mechanisms().items():
         say(f"{name}, compiling")

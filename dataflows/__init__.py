@@ -1,4 +1,4 @@
-"""Everything that touches the outside: Kafka, bytewax, files, the command line.
+"""Hold everything that touches the outside: Kafka, bytewax, files, the command line.
 
 The folders are floors of a house: each imports only from those that `FLOORS` names before it.
 """

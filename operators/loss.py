@@ -1,4 +1,4 @@
-"""Privacy losses of promises as functions: how large delta is at any epsilon."""
+"""Hold privacy losses of promises as functions: how large delta is at any epsilon."""
 
 from dataclasses import dataclass, replace
 from math import inf, nextafter

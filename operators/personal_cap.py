@@ -1,4 +1,4 @@
-"""Personal caps: every person counts in a limited number of ticks of a period."""
+"""Limit in how many ticks of a period a person counts: a personal cap."""
 
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
@@ -82,6 +82,11 @@ class PersonalCap:
     def factor(self) -> int:
         """Return how many times the squares of one person's contributions neighbours differ by."""
         return 4 if self.signed else 2
+
+    @property
+    def largest_move(self) -> int:
+        """Return how many times a contribution neighbours move one figure by at most."""
+        return 2 if self.signed else 1
 
     @property
     def counted(self) -> int:

@@ -58,7 +58,8 @@ def build(how: str, source: Path, to: Path) -> Path:
 
 def copied_into_the_image() -> list[str]:
     lines = (CHECKOUT / "deploy" / "Dockerfile").read_text().splitlines()
-    return [name for line in lines if line.startswith("COPY ") for name in line.split()[1:-1]]
+    copied = [line.split()[1:-1] for line in lines if line.startswith("COPY ")]
+    return [name for names in copied for name in names if not names[0].startswith("--from=")]
 
 
 def names_in(wheel: Path) -> set[str]:

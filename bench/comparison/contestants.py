@@ -78,6 +78,7 @@ class Fugu(Contestant):
     value: str = "zone"
     kafka: Mapping[str, object] = field(default_factory=dict)
     state: Mapping[str, object] = field(default_factory=dict)
+    pipeline: str = "bench"
 
     def with_sections(
         self, *, operator: Mapping[str, object], state: Mapping[str, object]
@@ -86,14 +87,15 @@ class Fugu(Contestant):
         return replace(self, operator=operator, state=state)
 
     def command(self, python: Path, place: Place) -> list[str]:
-        """With a pipeline file and a state directory in the folder."""
+        """With a pipeline file in the folder; unless the state is in Kafka, it is there, too."""
+        home = {} if self.state.get("store") == "kafka" else {"directory": "state"}
         document: dict[str, Any] = {
-            "name": "bench",
+            "name": self.pipeline,
             "source": {"topic": place.source, "value": self.value, "partitioner": "unchecked"},
             "operator": dict(self.operator),
             "sink": {"topic": place.sink, "key": "pseudonym"},
             "kafka": {"bootstrap": place.bootstrap, **self.kafka},
-            "state": {"directory": "state", "every": "1s", **self.state},
+            "state": {**home, "every": "1s", **self.state},
             "secret": {"file": "secret.hex"},
         }
         (place.folder / "model.json").write_bytes(place.model.read_bytes())

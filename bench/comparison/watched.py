@@ -62,6 +62,10 @@ class Watched:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def kill(self) -> None:
+        """`kill -9` for all of them."""
         for process in self._family():
             _end(process)
         self._process.wait()
@@ -78,6 +82,11 @@ class Watched:
                 raise ChildFailed(f"nothing more came after {now} records:\n{self._tail()}")
             time.sleep(_LOOK_SECONDS)
         return now
+
+    @property
+    def said(self) -> str:
+        """What it has logged."""
+        return self._log.read_text(errors="replace")
 
     def cost(self) -> Cost:
         """CPU time of all processes, and the sum of the peaks of their memory."""
@@ -113,7 +122,7 @@ class Watched:
         return [process for process in self._tree.values() if process.is_running()]
 
     def _tail(self) -> str:
-        return self._log.read_text(errors="replace")[-_TAIL:]
+        return self.said[-_TAIL:]
 
 
 def speed(

@@ -1,13 +1,13 @@
 """Hold estimates with their bars, and whatever else a person must know of them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from fugu.dataflows.analysis.plotted import drawn
 from fugu.dataflows.base.errors import CannotBeEstimated
-from fugu.dataflows.base.install import install
 from fugu.operators.estimates.model_check import ModelCheck
 
 _SHOWN = 40
@@ -60,31 +60,13 @@ class Estimates:
             raise CannotBeEstimated("to_polars: polars is not installed; .table is Arrow") from None
         return polars.from_arrow(self.table)
 
-    def plot(self, axes: Any = None) -> Any:
-        """Draw estimates with their bars, and return the axes of matplotlib."""
-        try:
-            from matplotlib import pyplot
-        except ImportError:
-            raise CannotBeEstimated(f"plot: install matplotlib:  {install('analysis')}") from None
-        axes = pyplot.subplots()[1] if axes is None else axes
-        names = self.table.column_names
-        label = next((name for name in ("symbol", "group") if name in names), None)
-        lines: dict[object, list[dict[str, Any]]] = {}
-        for row in self.table.to_pylist():
-            lines.setdefault(None if label is None else row[label], []).append(row)
-        in_time = "start" in names
-        for place, (name, rows) in enumerate(lines.items()):
-            values = [row["estimate"] for row in rows]
-            below = [row["estimate"] - row["low"] for row in rows]
-            above = [row["high"] - row["estimate"] for row in rows]
-            at = [row["start"] for row in rows] if in_time else [place] * len(rows)
-            axes.errorbar(at, values, [below, above], fmt="o-" if in_time else "o", label=name)
-        if not in_time and label is not None:
-            axes.set_xticks(range(len(lines)), [str(name) for name in lines])
-        elif label is not None:
-            axes.legend()
-        axes.set_title(self.what)
-        return axes
+    def plot(self, axes: Any = None, *, only: Collection[object] = ()) -> list[Any]:
+        """Draw estimates with their bars, and return the axes of matplotlib.
+
+        Without time that is one, with a row for each symbol; over time there is one for each symbol
+        or group, with a band. `only` names those that are drawn. `axes` draws into these.
+        """
+        return drawn(self.what, self.table, axes, only)
 
 
 def _cell(value: object) -> str:

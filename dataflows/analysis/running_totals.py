@@ -1,4 +1,4 @@
-"""Sums of windows from running totals whose errors go together, with bars."""
+"""Compute sums of windows from running totals, with bars that know how their errors correlate."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

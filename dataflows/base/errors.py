@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from traceback import extract_tb
 
-OVER_NEW_RECORDS = "start a new pipeline with a new name, state directory and sink topic"
+OVER_NEW_RECORDS = "start a new pipeline with a new name, state and sink topic"
 """Advice where the source holds nothing any more that was released before."""
 
 NEW_PIPELINE = (

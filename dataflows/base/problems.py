@@ -1,7 +1,7 @@
 """Explain what is wrong with sections that people write: where, and what to write instead."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, get_args
 
@@ -15,6 +15,14 @@ Location = list[str | int]
 
 Path = tuple[str, ...]
 """Keys only, without places in lists."""
+
+_BOUNDS = {
+    "greater_than": ("more than", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("less than", "lt"),
+    "less_than_equal": ("at most", "le"),
+}
+"""How a bound of a number is said, and where pydantic has it."""
 
 
 def problems(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[Location, str]]:
@@ -67,12 +75,20 @@ def _advice(item: dict[str, Any], location: Location, paths: set[Path]) -> str:
         return str(context["error"])
     if kind == "string_pattern_mismatch":
         return "use letters, digits, dot, underscore and minus only, at most 249 of them"
-    message = str(item["msg"][0].lower() + item["msg"][1:])
+    message = in_words(item)
     if kind == "string_type":
         return message + "; put quotes around it if it is meant as text"
     if kind == "model_type":
         return "write a section: keys of its own, indented, one on each line"
     return message
+
+
+def in_words(item: Mapping[str, Any]) -> str:
+    """Return the message of one error of pydantic as the end of a sentence about a key."""
+    if item["type"] in _BOUNDS:
+        words, bound = _BOUNDS[item["type"]]
+        return f"must be {words} {str(item['ctx'][bound]).removesuffix('.0')}"
+    return str(item["msg"][0].lower() + item["msg"][1:])
 
 
 def _instead_of(path: Path, paths: set[Path]) -> str:

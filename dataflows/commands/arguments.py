@@ -20,14 +20,33 @@ def pipeline_option(what_for: str, *names: str) -> Any:
     return typer.Option(*names, metavar="PIPELINE", parser=read_pipeline, help=what_for)
 
 
+def read_pipelines(paths: list[Path]) -> list[PipelineFile]:
+    """Return the pipeline files that an argument names."""
+    return [read_pipeline(path) for path in paths]
+
+
 if TYPE_CHECKING:
     _Named = PipelineFile
+    _SeveralNamed = list[PipelineFile]
 else:
     _Named = Path  # which is what help shows
+    _SeveralNamed = list[Path]
 
 PipelineArgument = Annotated[
     _Named,
     typer.Argument(metavar="PIPELINE", callback=read_pipeline, help="The pipeline file (YAML)."),
+]
+OldPipeline = Annotated[
+    _Named,
+    typer.Argument(metavar="OLD", callback=read_pipeline, help="The file that ran last (YAML)."),
+]
+NewPipeline = Annotated[
+    _Named,
+    typer.Argument(metavar="NEW", callback=read_pipeline, help="The file that goes on (YAML)."),
+]
+PipelineArguments = Annotated[
+    _SeveralNamed,
+    typer.Argument(metavar="PIPELINE", callback=read_pipelines, help="Pipeline files (YAML)."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**62, help="Another seed, other runs.")]

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.commands.arguments import AsJson, read_pipeline
+from fugu.dataflows.commands.arguments import AsJson, PipelineArguments
 from fugu.dataflows.commands.connected import Connected
 from fugu.dataflows.commands.explain_together import (
     check_budgets,
@@ -43,10 +43,7 @@ LARGEST_SHOWN = 36
 
 
 def explain(
-    pipelines: Annotated[
-        list[PipelineFile],
-        typer.Argument(metavar="PIPELINE", parser=read_pipeline, help="Pipeline files (YAML)."),
-    ],
+    pipelines: PipelineArguments,
     topology: Annotated[
         Topology | None,
         typer.Option(help="How two pipelines about the same people are connected."),

@@ -120,7 +120,8 @@ def _pipeline(stem: str, kind: str, example: str, topic: str, field: str) -> str
     operator = definitions[KINDS[kind].__name__]
     what = {"kind": {"description": operator["description"].split("\n")[0]}}
     sections = {
-        "source": f"topic: {topic}\nvalue: {_word(field)}\n",
+        "source": f"topic: {topic}\nvalue: {_word(field)}\n"
+        + ("timestamp: kafka\n" if "ticks" in KINDS[kind].reads else ""),
         "operator": f"kind: {kind}\n{example}",
         "budget": "total: 200\n" if KINDS[kind].no_budget is None else "",
         "sink": f"topic: {topic}.sanitized\nkey: pseudonym\ncreate: true\n",

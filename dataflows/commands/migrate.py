@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
-from fugu.dataflows.commands.arguments import PipelineArgument, read_pipeline
+from fugu.dataflows.commands.arguments import NewPipeline, OldPipeline, read_pipeline
 from fugu.dataflows.commands.released_before import released_before
 from fugu.dataflows.flows.carrying_over import CarriedOver, carried_over
 from fugu.dataflows.flows.changed_entry import ChangedEntry
@@ -34,8 +34,8 @@ _COMMAND = "fugu migrate"
 
 
 def migrate(
-    old: PipelineArgument,
-    new: PipelineArgument,
+    old: OldPipeline,
+    new: NewPipeline,
     earlier: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,10 +57,10 @@ def migrate(
     must have stopped gracefully. Killed anywhere, it is run once more. OLD and NEW may be one
     file, where a sink was created anew, or to accept a gap.
     """
-    before = as_begun(old)
+    before, root = as_begun(old), root_directory(old)
     after = _with_partitioner_of(before, new)
     change, gaps = carried_over(before, after), _partitions(accept_gap or [], before)
-    root, console = root_directory(before), Console()
+    console = Console()
     exchange = Exchange(root.path)
     client = client_of(after.connection(), after.pipeline.source.generation)
     entry = ChangedEntry(client, change)

@@ -13,7 +13,7 @@ import orjson
 import typer
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
-from fugu.dataflows.commands.arguments import KeyField, read_pipeline
+from fugu.dataflows.commands.arguments import KeyField, PipelineArguments
 from fugu.dataflows.commands.explain import parameters_of, require_different
 from fugu.dataflows.commands.explain_together import check_budgets
 from fugu.dataflows.kafka.client import Client
@@ -32,10 +32,7 @@ _RUNS = 5
 
 
 def report(
-    pipelines: Annotated[
-        list[PipelineFile],
-        typer.Argument(metavar="PIPELINE", parser=read_pipeline, help="Pipeline files (YAML)."),
-    ],
+    pipelines: PipelineArguments,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", dir_okay=False, help="The page.")
     ] = Path("report.html"),

@@ -21,11 +21,11 @@ def claim(pipeline: PipelineArgument) -> None:
     A process that runs with another copy stops with exit code 78. What only that copy has spent is
     not known here: records that it released and this one has not are recognised in the topics.
     """
+    directories = all_directories(pipeline)
     client = client_of(pipeline.connection(), pipeline.pipeline.source.generation)
     control = find_control(client, pipeline.pipeline, find_ledger(client, pipeline.pipeline))
     if control is None:
         raise ConfigurationError("there is no topic of claims, so nothing is to be claimed")
-    directories = all_directories(pipeline)
     leases = Leases(client, control, pipeline.pipeline.name)
     try:
         for directory in directories:

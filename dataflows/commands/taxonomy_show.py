@@ -16,7 +16,10 @@ from fugu.operators.anonymity.taxonomy import Taxonomy
 def show(
     path: Annotated[Path, typer.Argument(metavar="TAXONOMY", help="The taxonomy (YAML).")],
     height: Annotated[
-        int, typer.Option("--height", min=2, help="The privacy height: what it releases is marked.")
+        int,
+        typer.Option(
+            "--height", min=2, help="The privacy height: what it releases is marked with *."
+        ),
     ] = 2,
     as_json: AsJson = False,
 ) -> None:
@@ -44,8 +47,9 @@ def show(
     categories = len(set(released))
     console.print(
         f"\n{len(taxonomy.names):,} values on {taxonomy.height} levels. "
-        f"At privacy_height {height}, {categories:,} of them are released (in bold). What is below "
-        "one of these is released as it."
+        f"At privacy_height {height}, {categories:,} of them are released (marked with *): every "
+        "other value as the marked one that is nearest above it.",
+        soft_wrap=True,
     )
 
 
@@ -53,6 +57,6 @@ def _tree(taxonomy: Taxonomy, released: set[int]) -> Tree:
     branches: list[Tree] = []
     for place, (name, parent) in enumerate(zip(taxonomy.names, taxonomy.parents, strict=True)):
         text = f"{name} ({int(taxonomy.levels[place])})"
-        label = f"[bold]{text}[/bold]" if place in released else text
+        label = f"[bold]{text} *[/bold]" if place in released else text
         branches.append(Tree(label) if parent is None else branches[parent].add(label))
     return branches[0]

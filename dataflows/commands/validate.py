@@ -10,6 +10,7 @@ from rich.console import Console
 from fugu.dataflows.base.errors import FuguError, StartRefused
 from fugu.dataflows.commands.arguments import AsJson, KeyField, PipelineArgument
 from fugu.dataflows.commands.checks import Checks
+from fugu.dataflows.commands.validate_copies import first_block_remarks, replica_remarks
 from fugu.dataflows.commands.validate_start import AsRun, check_start
 from fugu.dataflows.flows.added_partitions import partitions_begun
 from fugu.dataflows.flows.found_partitioner import as_begun, sampled_keys
@@ -19,6 +20,7 @@ from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.offline.evaluation.sample import Sample, refused_lines
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.mechanisms import (
+    columns_of,
     configure,
     refuse_what_pays_nothing,
     remarks_of,
@@ -33,6 +35,7 @@ from fugu.dataflows.pipeline.topics import outputs, policies_problem, source_pro
 from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.publishing.ledger_topic import ledger_problem
 from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.state.row_table import estimated_row_bytes
 
 _SMALL_RECORD_BYTES = 4096
 _DAY_MS = 24 * 60 * 60 * 1000
@@ -161,6 +164,8 @@ def _check_kafka(
         _check_policies(client, signatures, pipeline.partials_topic, checks)
     if pipeline.ledger is not None:
         _check_ledger(client, pipeline.ledger, checks)
+    if pipeline.state.in_kafka:
+        _check_state(file, client, source, checks)
 
 
 def _check_partitioner(file: PipelineFile, client: Client, source: Topic, checks: Checks) -> None:
@@ -208,6 +213,18 @@ def _check_ledger(client: Client, ledger: Ledger, checks: Checks) -> None:
         checks.passed("ledger.topic", f"{ledger.topic}, compacted")
     else:
         checks.failed("ledger.topic", problem)
+
+
+def _check_state(file: PipelineFile, client: Client, source: Topic, checks: Checks) -> None:
+    """Warn where a whole partition may not fit into a transaction, and of fewer replicas."""
+    pipeline = file.pipeline
+    row = estimated_row_bytes(columns_of(pipeline, configure(file).mechanism))
+    every = pipeline.state.every.total_seconds()
+    for remark in first_block_remarks(pipeline.state.max_keys, source.partitions, row, every):
+        checks.warned("state.max_keys", remark)
+    state, sink = client.topic(pipeline.state_topic), client.topic(pipeline.sink.topic)
+    for remark in replica_remarks(state, sink):
+        checks.warned("state.topic", remark)
 
 
 def _report(key: str, topic: Topic, problems: list[str], checks: Checks) -> None:

@@ -44,7 +44,10 @@ class Account:
         return self.source if shared is None else self.source % shared.partitions
 
     def note(self, outgoing: Outgoing) -> None:
-        """Count releases that are to be committed, and compare those that were aborted before."""
+        """Count releases that are to be committed, and compare those that were aborted before.
+
+        Timestamp 0 is compared as 1, as which copies write it.
+        """
         self.published += len(outgoing.values)
         if not self.tail:
             return
@@ -53,45 +56,51 @@ class Account:
             if known is None:
                 continue
             key, value = outgoing.keys[index], outgoing.values[index]
-            if record_digest(key, value or b"", headers, outgoing.timestamps[index]) != known:
+            timestamp = outgoing.timestamps[index] or 1
+            if record_digest(key, value or b"", headers, timestamp) != known:
                 raise self._mismatch("was aborted with other content than its replay has now")
 
     def close(self, end: int | None, position: int) -> bool:
         """Begin anew behind `end`, once nothing is to come back; return whether something did not.
 
-        The source is read up to `position`.
+        The source is read up to `position`. An `end` before the begin is of an earlier time.
         """
         missing = bool(self.tail) and position >= self.tail_until
         if missing:
             self.tail.clear()
-        if not self.tail and end is not None:
-            self.begin, self.published = max(self.begin, end), 0
+        if not self.tail and end is not None and end > self.begin:
+            self.begin, self.published = end, 0
         return missing
 
-    def look(self, client: Client, committed: Bounds, written: int) -> None:
+    def look(self, client: Client, committed: Bounds, written: int, *, begun: bool) -> None:
         """Look at what lies between the begin of the account and what is written.
 
-        Raises `StartRefused` where other releases are committed than the state says.
+        Raises `StartRefused` where other releases are committed than the state says. Once a state
+        has `begun`, it counts releases that retention has removed since. What others have open in a
+        shared topic may hide all that is behind the begin.
         """
-        if not committed.start <= self.begin <= written:
+        shared = self.output.shared is not None
+        start = max(self.begin, committed.start) if begun else self.begin
+        if start < committed.start or (start > written and not shared):
             raise StartRefused(
                 f"topic {self.topic}, partition {self.partition}: the state goes on from offset "
                 f"{self.begin}, but the topic now holds offsets {committed.start} to {written}, so "
                 f"nobody knows which releases count. Restore the topic. Otherwise {NEW_PIPELINE}."
             )
-        known = self._digests(client, min(written, committed.end), committed=True)
-        if self.output.shared is None and len(known) != self.published:
+        known = self._digests(client, start, min(written, committed.end), committed=True)
+        missing = self.published - len(known)
+        if not shared and (missing < 0 or (missing > 0 and start == self.begin)):
             raise self._other_number(len(known))
-        every = self._digests(client, written, committed=False)
+        every = self._digests(client, start, written, committed=False)
         self.tail = {name: digest for name, digest in every.items() if name not in known}
 
-    def _digests(self, client: Client, end: int, *, committed: bool) -> Digests:
+    def _digests(self, client: Client, start: int, end: int, *, committed: bool) -> Digests:
         found: Digests = {}
         shared = self.output.shared
-        if self.begin >= end:
+        if start >= end:
             return found
         with closing(client.reader(self.topic, committed=committed)) as reader:
-            for batch in reader.read_range(self.partition, self.begin, end):
+            for batch in reader.read_range(self.partition, start, end):
                 for _, timestamp, key, value, headers in batch.records():
                     name = release_id_of(headers)
                     if name is None or (shared and not shared.is_own(self.source, key)):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fugu.dataflows.base.batches import Batch, Outgoing
-from fugu.dataflows.base.errors import FuguError, GivenAway, StartRefused
+from fugu.dataflows.base.errors import FuguError, GivenAway, ShutOut, StartRefused
 from fugu.dataflows.base.metrics import (
     FOREIGN_WRITES,
     RECORDS_IN,
@@ -24,7 +24,7 @@ from fugu.dataflows.base.metrics import (
 )
 from fugu.dataflows.copies.others import others_between
 from fugu.dataflows.copies.owned import Owned, Taken
-from fugu.dataflows.copies.takeover import Takeover, transactional_id
+from fugu.dataflows.copies.takeover import Standby, Takeover, transactional_id
 from fugu.dataflows.copies.work import work_of
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.kafka.client import CopyClient, Rebalance, identity_of
@@ -35,9 +35,13 @@ from fugu.dataflows.state.state_topic import StateTopic
 Written = Sequence[Outgoing]
 """What a batch has become: records for each output of the plan, in its order."""
 
+Polled = tuple[float, Batch]
+"""A batch, and the moment of the poll that brought it."""
+
 _SHORTEST_TRANSACTION_SECONDS = 10.0
 _EVERY_IN_TRANSACTION = 10
 _SAID_EVERY_SECONDS = 15.0
+_ALL_GIVEN_AWAY = "the consumer group has given all partitions to other copies"
 _MARKER = 1
 """A commit leaves a mark in every partition that it wrote to."""
 
@@ -46,10 +50,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class CopySettings:
-    """Say what the copy is called, and how often it cuts, in seconds."""
+    """Say what the copy is called, how often it cuts, in seconds, and whom it follows."""
 
     instance: str
     every: float
+    standby: Standby = "none"
 
     @property
     def milliseconds(self) -> int:
@@ -76,7 +81,7 @@ class Copy(Rebalance):
         self._work = work_of(plan)
         self._times = ReleaseTimes(self._topic, metrics)
         self._given: list[int] = []
-        self._polled_at, self._held = 0.0, list[Batch]()
+        self._held = list[Polled]()
         self._member_id = ""
         self._lost = self._left = False
         self._cut_at = self._waiting_since = time.monotonic()
@@ -85,7 +90,12 @@ class Copy(Rebalance):
         self._writer = self.client.copy_writer(identity, milliseconds)
         self._reader = self.client.reader(self._topic, headers=plan.reads_headers)
         self._takeover = Takeover(
-            plan, self.client, self.state, self.settings.instance, milliseconds
+            plan,
+            self.client,
+            self.state,
+            self.settings.instance,
+            milliseconds,
+            self.settings.standby,
         )
         self._member = self.client.member(identity_of(plan.name), self._topic, self)
 
@@ -100,9 +110,27 @@ class Copy(Rebalance):
         """Return what has arrived; nothing while something is on its way. Ends after a stop."""
         if self.in_flight:
             return []
+        try:
+            return self._next()
+        except (StartRefused, ShutOut):
+            self._require_counted_in()
+            raise
+
+    def _require_counted_in(self) -> None:
+        """Raise `GivenAway` where the group has counted this copy out, as while it stood still.
+
+        Others have gone on by then, and what they wrote looks like a fault to whoever does not know
+        it. Nothing is committed any more.
+        """
+        self.give_up()
+        self._member.listen()
+        if self._lost:
+            raise GivenAway(_ALL_GIVEN_AWAY) from None
+
+    def _next(self) -> list[Taken]:
         self._member.poll()
         if self._lost:
-            raise GivenAway("the consumer group has given all partitions to other copies")
+            raise GivenAway(_ALL_GIVEN_AWAY)
         if self._given:
             self.cut()
             self._take_over()
@@ -115,25 +143,31 @@ class Copy(Rebalance):
         if self.plan.finishing is not None:
             self._end_once_finished()
             return []
+        self._takeover.follow(self.owned)
         return self._polled() if self.owned else []
 
     def _polled(self) -> list[Taken]:
-        if not self._held:
-            self._polled_at, self._held = time.monotonic(), self._reader.poll(self.plan.max_batch)
-        batches = self._ready()
-        for batch in batches:
+        room = self.plan.max_batch - sum(len(batch.offsets) for _, batch in self._held)
+        if room > 0:  # partitions go on beside one that waits, until it fills everything
+            moment = time.monotonic()
+            self._held += [(moment, batch) for batch in self._reader.poll(room)]
+        ready = self._ready()
+        for moment, batch in ready:
             self._require_following(batch)
             self.metrics.add(RECORDS_IN, len(batch.offsets), self._topic, batch.partition)
-            self._times.read(batch.partition, self._polled_at, len(batch.offsets))
-        self.in_flight += len(batches)
-        return [Taken(self.owned[batch.partition], batch) for batch in batches]
+            self._times.read(batch.partition, moment, len(batch.offsets))
+        self.in_flight += len(ready)
+        return [Taken(self.owned[batch.partition], batch) for _, batch in ready]
 
-    def _ready(self) -> list[Batch]:
+    def _ready(self) -> list[Polled]:
         """Take out what can be read now; a partition waits from its first batch on that cannot."""
-        ready, held = list[Batch](), list[Batch]()
-        for batch in self._held:
-            waits = any(one.partition == batch.partition for one in held)
-            (held if waits or not self.plan.is_ready(batch) else ready).append(batch)
+        ready, held, waiting = list[Polled](), list[Polled](), set[int]()
+        for moment, batch in self._held:
+            if batch.partition in waiting or not self.plan.is_ready(batch):
+                waiting.add(batch.partition)
+                held.append((moment, batch))
+            else:
+                ready.append((moment, batch))
         self._held = held
         return ready
 
@@ -147,16 +181,13 @@ class Copy(Rebalance):
             )
 
     def _take_over(self) -> None:
-        known = [one for one in self._given if one < self.plan.fingerprint.partitions]
-        self._given.clear()
-        for owned in self._takeover.owned(known, self._member):
+        given, self._given = self._given, []
+        for owned in self._takeover.owned(given, self._member):
             partition = owned.partition
             self.owned[partition] = owned
             self.metrics.add(RESTORES, 1, self._topic, partition)
             self._work.resumed(partition, owned.table)
-            if self.plan.finishing is not None:
-                self._finish(owned)
-            elif owned.finished:
+            if owned.finished and self.plan.finishing is None:
                 raise StartRefused(
                     f"partition {partition}: its streams are finished, and what they held back is "
                     "published. Run the pipeline with --finish only."
@@ -169,12 +200,18 @@ class Copy(Rebalance):
         if not owned.finished:
             made = self._work.finish(owned.partition, owned.table, self.plan.finishing)
             self._write(owned, self.published(made))
-            owned.finished = True
+            owned.finished = owned.touched = True
+            self.cut()
 
     def _end_once_finished(self) -> None:
-        """Stop once every partition is finished, and say whom that waits for."""
+        """Finish every partition and stop, once all are here; say whom that waits for.
+
+        Nobody goes on with a finished partition, so none is finished while other copies run.
+        """
         missing = self.plan.fingerprint.partitions - len(self.owned)
         if not missing:
+            for owned in self.owned.values():
+                self._finish(owned)
             self.plan.stop.request()
         elif time.monotonic() - self._waiting_since > _SAID_EVERY_SECONDS:
             self._waiting_since = time.monotonic()
@@ -208,7 +245,11 @@ class Copy(Rebalance):
     def write(self, taken: Taken, written: Written) -> None:
         """Hand over what a batch has become, which ends its way."""
         owned = taken.owned
-        self._write(owned, written)
+        try:
+            self._write(owned, written)
+        except ShutOut:
+            self._require_counted_in()
+            raise
         owned.position = int(taken.batch.offsets[-1]) + 1
         owned.touched = True
         self.in_flight -= 1
@@ -224,6 +265,8 @@ class Copy(Rebalance):
     def cut(self) -> None:
         """Commit everything since the last cut, if there is anything."""
         self._cut_at = time.monotonic()
+        for owned in self.owned.values():
+            self._pass_marks(owned)
         touched = [owned for owned in self.owned.values() if owned.touched]
         if touched:
             self._commit(touched)
@@ -234,7 +277,6 @@ class Copy(Rebalance):
         epoch, topic = self._member.metadata().generation, self.state.topic.name
         written: dict[int, int] = {}
         for owned in touched:
-            self._pass_marks(owned)
             progress = owned.progress(self.settings.instance, epoch)
             records = owned.chain.append(owned.table, progress)
             written[owned.partition] = len(records)
@@ -253,11 +295,14 @@ class Copy(Rebalance):
             self._committed(owned)
 
     def _pass_marks(self, owned: Owned[Any]) -> None:
-        """Move on behind marks of transactions, which are no records, unless a batch waits."""
+        """Move on behind marks of transactions, which are no records, unless a batch waits.
+
+        That is committed, too: once retention has removed them, they would seem to be lost records.
+        """
         behind = self._reader.position(owned.partition)
-        waits = any(batch.partition == owned.partition for batch in self._held)
-        if behind is not None and not waits:
-            owned.position = max(owned.position, behind)
+        waits = any(batch.partition == owned.partition for _, batch in self._held)
+        if behind is not None and behind > owned.position and not waits:
+            owned.position, owned.touched = behind, True
         self.metrics.standing.positions[self._topic, owned.partition] = owned.position
 
     def _require_alone(self, owned: Owned[Any], count: int) -> None:
@@ -289,7 +334,8 @@ class Copy(Rebalance):
     # what the group says
 
     def given(self, partitions: Sequence[int], member: str) -> None:
-        self._given += partitions
+        known = self.plan.fingerprint.partitions  # those that were added since are not read
+        self._given += [one for one in partitions if one < known]
         self._member_id = member
         self._note_spare()
 
@@ -301,6 +347,7 @@ class Copy(Rebalance):
         self._give_up_properly([one for one in partitions if one in self.owned])
         for partition in partitions:
             self._forget(partition)
+        self._takeover.given_up(partitions)
         self._note_spare()
         self._assign()
 
@@ -339,6 +386,7 @@ class Copy(Rebalance):
     def _close(self) -> None:
         self._writer.close()
         self._reader.close()
+        self._takeover.close()
 
     def _forget_all(self) -> None:
         self._given.clear()

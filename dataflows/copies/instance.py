@@ -10,6 +10,8 @@ from fugu.dataflows.base.errors import ConfigurationError
 VARIABLE = "FUGU_INSTANCE"
 """The environment variable that names a copy, such as the name of a pod of a StatefulSet."""
 _FORM = re.compile(r"[a-zA-Z0-9._-]{1,100}")
+_OTHERS = "creation", "trial"
+"""End the transactional ids that a pipeline has beside those of its copies."""
 
 
 def instance(number: int | None = None) -> str:
@@ -17,6 +19,8 @@ def instance(number: int | None = None) -> str:
     given = os.environ.get(VARIABLE)
     if given is not None and not _FORM.fullmatch(given):
         raise ConfigurationError(f"{VARIABLE}: write up to 100 letters, digits, dots, _ and -")
+    if given in _OTHERS:
+        raise ConfigurationError(f"{VARIABLE}: {given} is a name of Fugu's own; write another one")
     name = given or f"{socket.gethostname()}-{secrets.token_hex(4)}"
     return name if number is None else f"{name}-{number}"
 

@@ -13,6 +13,7 @@ from contextlib import closing
 import orjson
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
+from fugu.dataflows.copies.sole_member import SoleMember, sole_member
 from fugu.dataflows.flows.found_partitioner import as_begun, replacing_partitioner
 from fugu.dataflows.flows.given import Given
 from fugu.dataflows.flows.newest_copy import require_newest_copy
@@ -21,7 +22,7 @@ from fugu.dataflows.flows.sections import is_merged, reports_spending
 from fugu.dataflows.flows.state_directories import root_directory
 from fugu.dataflows.flows.stopped_state import StoppedState, alone_in, stopped_state
 from fugu.dataflows.flows.streams import StreamsPlan
-from fugu.dataflows.kafka.client import CopyClient, CopyWriter, Entry, identity_of
+from fugu.dataflows.kafka.client import CopyClient, identity_of
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.pipeline.mechanisms import columns_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -43,7 +44,7 @@ def move(old: PipelineFile, new: PipelineFile) -> int:
     before = as_begun(old)
     partitioner = before.pipeline.source.partitioner
     after = new if partitioner == "auto" else replacing_partitioner(new, partitioner)
-    _require_only_another_store(before, after)
+    require_only_another_store(before, after)
     root = root_directory(before)
     with alone_in(root), stopped_state(root.path, of=MovedDirectory) as stopped:
         fingerprint = _of_all(stopped)
@@ -67,15 +68,19 @@ def move(old: PipelineFile, new: PipelineFile) -> int:
             rows = {
                 p: tables.get(p, RowTable(columns, ends)) for p in range(fingerprint.partitions)
             }
-            _write(given.copies, state, rows, _progress(preparation, fingerprint, stopped))
-            state.create(fingerprint)
+            progress = _progress(preparation, fingerprint, stopped)
+            with sole_member(given.copies, after.pipeline.name, topics.source) as sole:
+                _write(given.copies, state, rows, progress, sole)
+                state.create(fingerprint)
         return sum(map(len, tables.values()))
 
 
-def _require_only_another_store(old: PipelineFile, new: PipelineFile) -> None:
-    if old.pipeline.state.in_kafka or not new.pipeline.state.in_kafka:
+def require_only_another_store(old: PipelineFile, new: PipelineFile) -> None:
+    """Raise `ConfigurationError` unless two files differ in the store, and what goes with it."""
+    if old.pipeline.state.in_kafka == new.pipeline.state.in_kafka:
         raise ConfigurationError(
-            "a state is moved from a file with state.store: disk to one with state.store: kafka"
+            "a state is moved from a file with state.store: disk to one with state.store: kafka, "
+            "or back; these two say the same"
         )
     if is_merged(old.pipeline):
         raise ConfigurationError(
@@ -97,7 +102,9 @@ def _of_all(stopped: StoppedState) -> Fingerprint:
         for name in ("source_begin", "sink_begin", "dead_letters_begin", "ledger_begin")
     }
     upgraded = {p: at for own in stopped.fingerprints for p, at in own.upgraded_at.items()}
-    changed = {**begins, "upgraded_at": upgraded, "shard": 0, "shards": 1}
+    epochs = zip(*(own.rotated_at for own in stopped.fingerprints), strict=True)
+    rotated = [{p: at for own in epoch for p, at in own.items()} for epoch in epochs]
+    changed = {**begins, "upgraded_at": upgraded, "rotated_at": rotated, "shard": 0, "shards": 1}
     return stopped.first.model_copy(update=changed)
 
 
@@ -134,21 +141,18 @@ def _write(
     state: StateTopic,
     tables: Mapping[int, RowTable],
     progress: Mapping[int, Progress],
+    sole: SoleMember,
 ) -> None:
-    """Write the table of every partition, each in one transaction."""
+    """Write the table of every partition and its position, each in one transaction."""
     identity = f"{identity_of(state.pipeline)}.creation"
     with closing(client.copy_writer(identity, _MILLISECONDS)) as writer:
         for partition, table in tables.items():
             found = _found(client, state.topic.name, partition)
             chain = Chain(partition, max((one.generation for one in found), default=0))
             chain.keys, chain.later_bytes = [one.key for one in found], 2**62
-            _commit(writer, state, partition, chain.append(table, progress[partition]))
-
-
-def _commit(writer: CopyWriter, state: StateTopic, partition: int, records: list[Entry]) -> None:
-    writer.put(state.topic.name, partition, state.sealed(partition, records))
-    writer.acknowledge()
-    writer.commit()
+            records = state.sealed(partition, chain.append(table, progress[partition]))
+            writer.put(state.topic.name, partition, records)
+            sole.commit(writer, {partition: progress[partition].position})
 
 
 def _found(client: CopyClient, topic: str, partition: int) -> list[Place]:

@@ -103,3 +103,9 @@ def _require_no_past(preparation: Preparation, state: StateTopic) -> None:
             "state rotate made for one: what was released before would be released a second time, "
             "with other noise. Restore the topic."
         )
+    if state.holds_blocks() and state.stored() is None:
+        raise StartRefused(
+            f"topic {state.topic.name} holds a state, but not what it belongs to. If fugu state "
+            "move was cut short, run it once more; otherwise records were removed: restore the "
+            "topic, because starting without them would reset budgets."
+        )

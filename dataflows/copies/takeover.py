@@ -8,13 +8,14 @@ included, and the state is read up to there, however long a transaction holds th
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from fugu.dataflows.base.errors import NEW_PIPELINE, DeliveryFailed, KafkaUnavailable, StartRefused
 from fugu.dataflows.copies.accounts import Account
+from fugu.dataflows.copies.followed import Followed
 from fugu.dataflows.copies.owned import Owned
 from fugu.dataflows.copies.work import CopiedTable, fresh_table
 from fugu.dataflows.flows.plan import Plan, offsets_of
@@ -31,6 +32,9 @@ _LONGEST_SECONDS = 60.0
 _PATIENCE_IN_TRANSACTION = 5
 """A copy that lives commits in a tenth of the time that a transaction may last."""
 
+Standby = Literal["none", "kept", "all"]
+"""Says which chains a copy follows of partitions that others own."""
+
 log = logging.getLogger(__name__)
 
 
@@ -43,18 +47,42 @@ class Takeover:
     state: StateTopic
     instance: str
     milliseconds: int
+    standby: Standby = "none"
     _shut_out: set[str] = field(default_factory=set, init=False)
     _died: list[Header] = field(default_factory=list, init=False)
+    _given_up: set[int] = field(default_factory=set, init=False)
+
+    def __post_init__(self) -> None:
+        self._followed = Followed(self.client, self.state, self._fresh)
+
+    def follow(self, owned: Collection[int]) -> None:
+        """Read a little of the chains that are to be at hand, of partitions that others own."""
+        if self.standby == "none":
+            return
+        every = set(range(self.plan.fingerprint.partitions))
+        wanted = every if self.standby == "all" else self._given_up
+        self._followed.follow({self.state.place(one) for one in wanted - set(owned)})
+
+    def given_up(self, partitions: Iterable[int]) -> None:
+        """Hear that this copy has given partitions up, with everything committed."""
+        self._given_up |= set(partitions)
+
+    def close(self) -> None:
+        """Follow nothing any more."""
+        self._followed.close()
 
     def owned(self, partitions: Sequence[int], member: GroupMember) -> list[Owned[Any]]:
         """Return partitions as their last owners left them; `StartRefused` if they cannot be."""
-        look = _Patience(lambda: self._shut_out_last(partitions))
-        seconds = _LONGEST_SECONDS + self.milliseconds / 1000
-        committed = member.committed(partitions, seconds, look)
         self._died.clear()
-        owned = [self._owned(partition, committed[partition]) for partition in partitions]
+        owned = [self._owned(one, self._committed(one, member)) for one in partitions]
         self._free_the_log(self._died)
         return owned
+
+    def _committed(self, partition: int, member: GroupMember) -> int | None:
+        """Ask for one position alone: only who owned that partition can hold it back."""
+        look = _Patience(lambda: self._shut_out_last(partition))
+        seconds = _LONGEST_SECONDS + self.milliseconds / 1000
+        return member.committed([partition], seconds, look)[partition]
 
     def _owned(self, partition: int, committed: int | None) -> Owned[Any]:
         began = time.monotonic()
@@ -79,9 +107,15 @@ class Takeover:
     def _chain(self, partition: int) -> tuple[ChainReader[CopiedTable], int]:
         """Read the chain to the end that the partition has now, open transactions included."""
         topic, partition = self.state.topic.name, self.state.place(partition)
-        found = ChainReader(topic, partition, lambda: fresh_table(self.plan), self.state.opened)
+        followed = self._followed.taken(partition)
+        if followed is None:
+            found = ChainReader(topic, partition, self._fresh, self.state.opened)
+        else:
+            found = followed[0]
         with closing(self.client.reader(topic, committed=False)) as reader:
             bounds = reader.bounds([partition])[partition]
+        if followed is not None:
+            bounds = Bounds(followed[1], bounds.end)
         look = _Patience(lambda: self._shut_out_owner(found.header))
         with closing(self.client.reader(topic)) as reader:
             _read_to(reader, partition, bounds, found, look)
@@ -97,6 +131,9 @@ class Takeover:
             )
         return found, bounds.end
 
+    def _fresh(self) -> CopiedTable:
+        return fresh_table(self.plan)
+
     def _require_own(self, found: ChainReader[CopiedTable]) -> None:
         topic = self.state.topic.name
         if found.fingerprint is None:
@@ -105,7 +142,7 @@ class Takeover:
                 "state belongs to was removed. Restore the topic: starting without it would reset "
                 "budgets."
             )
-        check_same(self.state.read(found.fingerprint), self.plan.fingerprint)
+        check_same(self.state.read(found.fingerprint), self.plan.fingerprint, in_kafka=True)
 
     def _position(self, partition: int, header: Header | None, committed: int | None) -> int:
         topic = self.plan.fingerprint.source_topic
@@ -136,7 +173,7 @@ class Takeover:
                 published = header.published[output.topic]
             account = Account(output, partition, begin, published)
             committed, written = self._settled(account, header)
-            account.look(self.client, committed, written)
+            account.look(self.client, committed, written, begun=header is not None)
             account.close(written, -1)
             accounts.append(account)
         return accounts
@@ -170,11 +207,10 @@ class Takeover:
         for account in accounts:
             account.tail_until = bounds.end
 
-    def _shut_out_last(self, partitions: Sequence[int]) -> None:
+    def _shut_out_last(self, partition: int) -> None:
         with closing(self.client.reader(self.state.topic.name)) as reader:
-            for partition in partitions:
-                place = self.state.place(partition)
-                self._shut_out_owner(last_header(reader, place, self.state.opened))
+            place = self.state.place(partition)
+            self._shut_out_owner(last_header(reader, place, self.state.opened))
 
     def _note_who_died(self, header: Header | None) -> None:
         """Keep in mind an owner that never gave up its partition, where it may hold up others."""
@@ -229,7 +265,7 @@ class _Patience:
             self.do()
 
     def moved(self) -> None:
-        """Hear that something has moved."""
+        """Note that something has moved."""
         self._moved = time.monotonic()
 
     def require_hope(self, topic: str, partition: int, offset: int) -> None:

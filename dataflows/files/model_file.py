@@ -17,6 +17,7 @@ from pydantic import Discriminator, Field, Tag, ValidationError
 from pydantic import model_validator as checked
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.problems import in_words
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.files.model_rows import Row, sparse_model
 from fugu.operators.sip.long_run import Model
@@ -147,4 +148,4 @@ def _problem(item: dict[str, Any]) -> str:
     name = ".".join(str(part) for part in location)
     if item["type"] == "extra_forbidden":
         return f"{name}: unknown key; delete it"
-    return f"{name}: {item['msg'].lower()}"
+    return f"{name}: {in_words(item)}"

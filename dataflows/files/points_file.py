@@ -12,6 +12,7 @@ import orjson
 from pydantic import ValidationError
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.problems import in_words
 from fugu.dataflows.base.section import Section
 from fugu.operators.sip.distances import Points
 
@@ -37,7 +38,7 @@ def read_points(path: Path, alphabet: list[str] | list[int]) -> Points:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise _unusable(path, f"{name}: {first['msg'].lower()}") from None
+        raise _unusable(path, f"{name}: {in_words(dict(first))}") from None
     if content.alphabet != alphabet:
         raise _unusable(
             path,

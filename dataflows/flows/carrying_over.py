@@ -131,7 +131,9 @@ def _problems(before: PipelineFile, after: PipelineFile) -> Iterator[str]:
             "new topic, and start a new pipeline over it when this one has released its last "
             "tick; what both release adds up, and fugu ledger shows the sum"
         )
-    if before.resolve(old.state.directory) != after.resolve(new.state.directory):
+    if new.state.in_kafka:
+        yield "state.store: must stay disk; fugu state move OLD NEW moves the state into Kafka"
+    elif before.resolve(old.state.directory) != after.resolve(new.state.directory):
         yield f"state.directory: must be that of {before.path}"
     if old.source.topic != new.source.topic:
         yield (

@@ -18,13 +18,14 @@ class Topic:
     """Describe a topic as the broker does.
 
     `identity` is its topic id, or a stand-in where the broker has none; `settings` is None where
-    the broker does not tell.
+    the broker does not tell, and so is `replicas`, how many brokers have each partition at least.
     """
 
     name: str
     identity: str
     partitions: int
     settings: Mapping[str, str] | None
+    replicas: int | None = None
 
 
 @dataclass(frozen=True)
@@ -170,16 +171,16 @@ Entry = tuple[bytes, bytes | None]
 
 
 class Rebalance(Protocol):
-    """Hear what a consumer group gives and takes."""
+    """Receive what a consumer group gives and takes."""
 
     def given(self, partitions: Sequence[int], member: str) -> None:
-        """Hear that these partitions are ours from now on, as this member."""
+        """Take these partitions over, as this member of the group."""
 
     def taken(self, partitions: Sequence[int]) -> None:
         """Finish with these partitions: once this returns, they may be those of another member."""
 
     def lost(self) -> None:
-        """Hear that all partitions may be those of others already."""
+        """Give all partitions up: they may be those of others already."""
 
 
 class GroupMember(Protocol):
@@ -187,6 +188,9 @@ class GroupMember(Protocol):
 
     def poll(self, seconds: float = 0.0) -> None:
         """Serve what the group tells; whoever does not poll for long is taken for dead."""
+
+    def listen(self) -> None:
+        """Serve it for some heartbeats, which tell whoever stood still that it was counted out."""
 
     def metadata(self) -> GroupMetadata:
         """Return the membership as it is now."""

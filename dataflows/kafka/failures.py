@@ -60,8 +60,8 @@ def not_acknowledged(reason: str) -> DeliveryFailed:
 class Silence:
     """Measure how long Kafka acknowledges nothing: warn at first, raise an error in the end."""
 
-    def __init__(self, longest: float = _GIVE_UP_SECONDS) -> None:
-        self._longest = longest
+    def __init__(self, longest: float | None = None) -> None:
+        self._longest = _GIVE_UP_SECONDS if longest is None else longest
         self._begun = self._warned = time.monotonic()
 
     def goes_on(self) -> None:

@@ -91,7 +91,9 @@ class KafkaPythonClient(Client):
             raise right_missing(name, TopicAuthorizationFailedError)
         settings = {key: str(entry["value"]) for key, entry in configs["topic"][name].items()}
         identity = described["topic_id"] or f"generation-{self._generation}"
-        return Topic(name, str(identity), len(described["partitions"]), settings)
+        partitions = described["partitions"]
+        replicas = min(len(one["replica_nodes"]) for one in partitions)
+        return Topic(name, str(identity), len(partitions), settings, replicas)
 
     def rights(self, topic: str) -> Rights | None:
         return None if self._connection.embedded else rights_of(self._admin(), topic)

@@ -1,17 +1,18 @@
 """Ask a Schema Registry for schemas, while the partitions that need them wait.
 
 It is asked beside the dataflow. What it has said is kept as long as the process runs; that it has
-no schema of an id, for a minute.
+no schema of an id, for a minute after the last id of the same records was asked for.
 """
 
 import logging
+import re
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator
 
 from fugu.dataflows.base.errors import ConfigurationError, FuguError
 from fugu.dataflows.base.install import install
@@ -23,13 +24,24 @@ log = logging.getLogger(__name__)
 
 _ASK_AGAIN, _TIMEOUT = 1.0, 5.0
 _UNKNOWN_FOR = 60.0
+_AT_ONCE = 100
+"""The most ids that are asked for before anybody looks again: a stop waits for so many."""
 _NOT_FOUND = 404
+_ADDRESS = re.compile(r"https?://[^\s@]+")
+
+
+def _address(url: str) -> str:
+    if not _ADDRESS.fullmatch(url):
+        raise ValueError(
+            "write http://HOST:PORT or https://HOST:PORT; user and password are keys beside it"
+        )
+    return url
 
 
 class RegistrySection(Section):
     """Say where the Schema Registry is, and how to log in."""
 
-    url: Annotated[str, Field(pattern=r"^https?://[^\s@]+$")]
+    url: Annotated[str, AfterValidator(_address)]
     """Its address: `http://` or `https://`, without a password in it."""
     username: str | None = None
     """The name of the user, where it asks for one."""
@@ -100,16 +112,17 @@ class SchemaRegistry:
         if self._asked is not None and not self._asked.done():
             return False
         if time.monotonic() >= self._next:
-            self._asked = self._asker.submit(self._ask_for, missing)
+            self._asked = self._asker.submit(self._ask_for, missing[:_AT_ONCE], numbers)
         return False
 
     def _is_told(self, number: int) -> bool:
         until = self._unknown.get(number, 0.0)
         return number in self._known or time.monotonic() < until
 
-    def _ask_for(self, numbers: list[int]) -> None:
+    def _ask_for(self, missing: list[int], numbers: set[int]) -> None:
+        """Ask for ids that are not told, and keep what is unknown of all that are read together."""
         try:
-            for number in numbers:
+            for number in missing:
                 self._ask(number)
         except RegistryUnavailable as error:
             if self.away_since is None:
@@ -118,6 +131,16 @@ class SchemaRegistry:
             self._next = time.monotonic() + _ASK_AGAIN
         else:
             self.away_since = None
+            self._keep(numbers)
+
+    def _keep(self, numbers: set[int]) -> None:
+        """Believe for as long again what is unknown of these, and forget what was long ago."""
+        now = time.monotonic()
+        self._unknown = {
+            number: now + _UNKNOWN_FOR if number in numbers else until
+            for number, until in self._unknown.items()
+            if number in numbers or until > now - _UNKNOWN_FOR
+        }
 
     def _ask(self, number: int) -> None:
         from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -126,7 +149,8 @@ class SchemaRegistry:
             found = self._client.get_schema(number)
             references = self._referenced(found.references)
         except SchemaRegistryError as error:
-            if error.http_status_code != _NOT_FOUND:
+            says_so = (error.error_code or 0) > 0  # a proxy in front of it has no such number
+            if error.http_status_code != _NOT_FOUND or not says_so:
                 raise self._away(f"it answers {error.http_status_code}") from None
             self._unknown[number] = time.monotonic() + _UNKNOWN_FOR
             return

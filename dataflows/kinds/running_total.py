@@ -31,7 +31,7 @@ class RunningTotalOperator(CappedAggregate):
     epsilon: Annotated[Epsilon, Field(le=LARGEST_EPSILON)]
     """The nats that everything costs, or a window or period."""
     delta: Annotated[float, Field(gt=0, lt=1)]
-    """The chance with which more is lost than `epsilon`."""
+    """The chance with which it is as if nothing were promised."""
     horizon: Ticks | None = None
     """Say how many ticks there will be."""
     window: Ticks | None = None
@@ -78,6 +78,15 @@ class RunningTotalOperator(CappedAggregate):
                 f"{largest // self.largest_contribution:,} or less, or make the unit of the sum "
                 "larger"
             )
+
+    def remarks(self, files: Files, mechanism: Mechanism) -> list[str]:
+        assert isinstance(mechanism, RunningTotal)
+        if mechanism.error < mechanism.precision.error_of_separate_noise:
+            return []
+        return [
+            "operator.kind: a person may count in so many ticks that totals err no less than with "
+            "noise on each tick. Write a window, or contributions if people come in few ticks"
+        ]
 
     def estimator(self, mechanism: Mechanism) -> Mapping[str, float]:
         """Return what tells how the errors of totals go together."""

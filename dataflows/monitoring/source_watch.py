@@ -19,6 +19,8 @@ LOOK_SECONDS = 3.0
 _OPENING_SECONDS = 0.2
 _ANSWER_SECONDS = 10.0
 _WAITING_SECONDS = 30.0
+_ANY = 0
+"""The partition that every topic has."""
 
 Connect = Callable[[bool], Reader]
 """Gives a reader whose bounds are those of committed records, or of all."""
@@ -107,17 +109,17 @@ class SourceWatch:
                     log.warning("topic %s cannot be looked at: %s", self.topic, said(error))
                 failed = True
                 _close(readers)
-            self._stopped.wait(LOOK_SECONDS if self._partitions() else _OPENING_SECONDS)
+            waits = self._partitions() or self._metrics.standing.spare
+            self._stopped.wait(LOOK_SECONDS if waits else _OPENING_SECONDS)
         _close(readers)
 
     def _look(self, readers: Mapping[bool, Reader]) -> None:
         partitions = self._partitions()
         for partition in self._seen.keys() - set(partitions):
             self._forget(partition)
-        if not partitions:
-            return
+        asked = partitions or [_ANY]  # whoever reads nothing waits for Kafka, too
         ends, all_ends = (
-            {partition: bound.end for partition, bound in reader.bounds(partitions).items()}
+            {partition: bound.end for partition, bound in reader.bounds(asked).items()}
             for reader in (readers[True], readers[False])
         )
         self.compare(ends, all_ends)

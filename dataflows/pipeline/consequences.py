@@ -3,7 +3,9 @@
 Two possibilities are neighbours in the sense of the promise, and equally likely before. Half of all
 guesses between them are right without a release. After releases under (epsilon, delta) at most a
 share (e^epsilon + delta) / (e^epsilon + 1) of them is, whatever is concluded. Under the loss of a
-Gaussian mechanism with mu that share is the normal distribution function at mu / 2.
+Gaussian mechanism with mu that share is the normal distribution function at mu / 2. Several
+releases, windows or intervals lose together what `composition.sums` says: where a release depends
+on data of other windows, too, squares grow with the square of their number.
 
 Source: Wasserman and Zhou 2010 (differential privacy as a test of two hypotheses); Dong, Roth and
 Su 2022, section 2 (trade-off functions).
@@ -13,8 +15,9 @@ from dataclasses import dataclass
 from math import ceil, exp, isinf, sqrt
 from statistics import NormalDist
 
+from fugu.operators.budget_units import in_nats
+from fugu.operators.composition.sums import Spend
 from fugu.operators.guarantee import Guarantee, Per
-from fugu.operators.loss import GaussianLoss
 from fugu.operators.noise.gaussian_account import VARIANCE
 
 SEVERAL = 10
@@ -111,12 +114,12 @@ def _about(guarantee: Guarantee, number: int) -> str:
 
 
 def _right(guarantee: Guarantee, number: int) -> Guess:
-    delta = number * guarantee.total_delta
-    after = right(number * guarantee.epsilon, delta)
-    if isinstance(guarantee.loss, GaussianLoss):
-        mu = sqrt(number * guarantee.loss.squares / VARIANCE)
-        precision = number * guarantee.finite_precision_delta
-        after = min(after, 1.0, NormalDist().cdf(mu / 2.0) + precision)
+    spend = Spend.of(guarantee).times(number, apart=guarantee.tick_by_tick)
+    after = right(in_nats(spend.epsilon), float(spend.delta))
+    if noise := spend.loss.noise:
+        squares = sum(times * loss.squares for loss, times in noise.items())
+        beside = float(spend.loss.beside)
+        after = min(after, NormalDist().cdf(sqrt(squares / VARIANCE) / 2.0) + beside)
     return Guess(f"right about {_about(guarantee, number)}", 0.5, after)
 
 

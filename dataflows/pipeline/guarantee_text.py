@@ -161,7 +161,7 @@ def pipeline_not_covered(pipeline: Pipeline) -> list[str]:
     if pipeline.ledger is None:
         open_points.append("what other pipelines release about the same source (ledger is not set)")
         open_points.append(
-            "a start under this name with an empty state directory and new topics (ledger is not "
+            "a start under this name with an empty state and new topics (ledger is not "
             "set): nothing shows then what was released before, so what the source still holds is "
             "released a second time"
         )

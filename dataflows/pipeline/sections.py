@@ -81,6 +81,9 @@ class StateSection(Section):
     """The compacted topic of the state, by default NAME.state. For store kafka alone."""
     encrypt: SecretSource | None = None
     """Find the secret that encrypts the topic of the state. For store kafka alone."""
+    standby: Literal["none", "kept", "all"] = "none"
+    """Say which tables of other copies a copy keeps at hand, to take them over at once: `none`,
+    those that it had before (`kept`), or `all`. For store kafka alone."""
     control: TopicName | None = None
     """The compacted topic of claims of the state; without it the ledger, or NAME.control."""
     every: Annotated[timedelta, BeforeValidator(between("50ms", "60m")), AS_JSON] = timedelta(
@@ -104,6 +107,8 @@ class StateSection(Section):
             raise ValueError("topic: is for store: kafka; delete it, or write store: kafka")
         elif self.encrypt is not None:
             raise ValueError("encrypt: is for store: kafka; delete it, or write store: kafka")
+        elif self.standby != "none":
+            raise ValueError("standby: is for store: kafka; delete it, or write store: kafka")
         return self
 
     @property

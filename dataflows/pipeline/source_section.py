@@ -1,7 +1,7 @@
 """Declare the section of a pipeline file that says what is read."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 import orjson
 from pydantic import (
@@ -67,7 +67,7 @@ class RecordFormat(Section):
     ] = None
     """The schema (.avsc) of all records, which are nothing but Avro."""
     envelope: Literal["cloudevents", "debezium"] | None = None
-    """What is in a record is in an envelope."""
+    """The envelope that each record holds, if it holds one."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -81,6 +81,15 @@ class RecordFormat(Section):
     def as_read(self) -> dict[str, object]:
         """Return what says how records are read; where the registry is does not."""
         return {"kind": self.kind, "schema": self.schema_file, "envelope": self.envelope}
+
+
+def _no_kind_alone(given: object) -> object:
+    if given in get_args(SchemaKind):
+        raise ValueError(
+            f"{given} needs schemas; write a section, such as "
+            f"{{kind: {given}, registry: {{url: http://HOST:PORT}}}}"
+        )
+    return given
 
 
 class EpsilonAndDelta(Section):
@@ -142,11 +151,12 @@ class Source(Section):
         | Annotated[list[FieldName], Field(min_length=1), Tag("a list")],
         Discriminator(lambda value: "a list" if isinstance(value, list) else "a name"),
     ]
-    """The field that is released, or a list of fields."""
+    """The field that is released, such as zone or data.zone, or a list of fields."""
     format: Annotated[
         Annotated[Literal["json", "cloudevents", "debezium"], Tag("a word")]
         | Annotated[RecordFormat, Tag("a section")],
         Discriminator(lambda value: "a word" if isinstance(value, str) else "a section"),
+        BeforeValidator(_no_kind_alone),
     ] = "json"
     """Say what records are: JSON, JSON in an envelope, or a section about schemas."""
     coerce: Literal["numbers"] | None = None
@@ -162,7 +172,7 @@ class Source(Section):
         | Annotated[TimestampField, Tag("a section")],
         Discriminator(lambda value: "a section" if isinstance(value, dict) else "a word"),
     ] = "kafka"
-    """Say where the time of a record comes from."""
+    """The time of a record: `kafka`, `broker` (its clock), or {field: at, format: epoch-ms}."""
     max_value_bytes: int = Field(default=1_000_000, ge=1)
     """The largest value that is read; larger ones become dead letters."""
     max_batch: int = Field(default=5_000, ge=1, le=100_000)

@@ -37,8 +37,6 @@ from fugu.operators.budget import Budgeted, without_budget
 from fugu.operators.independent_releases import IndependentReleases
 from fugu.operators.mechanism import ChargingMechanism, Mechanism
 
-PROMISE_FORMAT = 1
-"""Number what this version writes; it goes up when a field changes its meaning."""
 _OPERATORS: TypeAdapter[OperatorSection] = TypeAdapter(Operator)
 
 
@@ -70,7 +68,7 @@ class Promise(Part):
     """Hold everything that a reader of a sanitized topic needs."""
 
     format: Literal[1] = 1
-    """The version of this document."""
+    """The version of this document, which goes up when a field changes its meaning."""
     document: Literal["fugu-promise"] = "fugu-promise"
     """Tells it from other documents."""
     pipeline: str

@@ -58,7 +58,7 @@ def _refuse_a_second_sink(ledger: Topic, known: PipelineEntry | None, entry: Pip
             f"ledger {ledger.name}: pipeline {entry.pipeline} has already released {entry.source} "
             f"into topic {known.sink}, which was another one than {entry.sink} is now. Releasing "
             "it once more would be a second release under the same promise. Restore that topic "
-            "and the state directory. A pipeline of another name is counted beside this one: what "
+            "and the state. A pipeline of another name is counted beside this one: what "
             "it releases adds to what was spent."
         )
 

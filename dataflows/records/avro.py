@@ -85,12 +85,13 @@ class AvroSchema:
         """Return the value; `Refused` if content is not as the schema says, to its last byte."""
         stream = io.BytesIO(content)
         try:
-            value: object = self._read(stream, self._parsed, None)
+            read: object = self._read(stream, self._parsed, None)
+            value = _with_numbers(read) if self._decimals else read
         except _UNREADABLE:
             raise Refused(Reason.NOT_AS_SCHEMA) from None
         if stream.tell() != len(content):
             raise Refused(Reason.NOT_AS_SCHEMA)
-        return _with_numbers(value) if self._decimals else value
+        return value
 
 
 class _Types:

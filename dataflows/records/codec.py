@@ -333,7 +333,7 @@ class Codec:
         except orjson.JSONDecodeError:
             record = _any_json(content or b"")
         try:
-            return timestamp.read(self._shape.shaped(record, headers))
+            return timestamp.read(self._shape.shaped_anyhow(record, headers))
         except Refused:
             return None
 

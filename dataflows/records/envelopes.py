@@ -22,7 +22,11 @@ class Envelope(Protocol):
     """Fields by which a record is known to have this envelope."""
 
     def opened(self, parsed: object, headers: Sequence[Header]) -> Record:
-        """Return the object in which paths begin; `Refused` if there is none."""
+        """Return the object in which paths begin; `Refused` if there is nothing to release."""
+        ...
+
+    def around(self, parsed: object, headers: Sequence[Header]) -> Record:
+        """Return the same, also where there is nothing to release: it has a time all the same."""
         ...
 
     def problem(self, name: str) -> str | None:
@@ -46,6 +50,13 @@ class CloudEvents:
 
     def opened(self, parsed: object, headers: Sequence[Header]) -> Record:
         """Return attributes and data of an event."""
+        record = self.around(parsed, headers)
+        if required(record, "specversion") != _VERSION:
+            raise Refused(Reason.OUTSIDE_DOMAIN, "specversion")
+        return record
+
+    def around(self, parsed: object, headers: Sequence[Header]) -> Record:
+        """Return the same of any version."""
         attributes = _attributes(headers)
         if "specversion" in attributes:
             record: Record = {**attributes, "data": parsed}
@@ -53,8 +64,6 @@ class CloudEvents:
             record = parsed
         else:
             raise Refused(Reason.WRONG_TYPE)
-        if required(record, "specversion") != _VERSION:
-            raise Refused(Reason.OUTSIDE_DOMAIN, "specversion")
         return record
 
     def problem(self, name: str) -> str | None:
@@ -97,19 +106,24 @@ class Debezium:
 
     def opened(self, parsed: object, headers: Sequence[Header]) -> Record:
         """Return the change without what was before."""
+        change = self.around(parsed, headers)
+        operation = required(change, "op")
+        if operation in _WITHOUT_A_ROW:
+            raise Refused(Reason.ROW_DELETED)
+        if operation not in _WITH_A_ROW:
+            raise Refused(Reason.OUTSIDE_DOMAIN, "op")
+        if not isinstance(required(change, "after"), dict):
+            raise Refused(Reason.WRONG_TYPE, "after")
+        return change
+
+    def around(self, parsed: object, headers: Sequence[Header]) -> Record:
+        """Return the same of a row that is gone, too."""
         if isinstance(parsed, dict) and "payload" in parsed and "schema" in parsed:
             parsed = parsed["payload"]
         if parsed is None:
             raise Refused(Reason.ROW_DELETED)
         if not isinstance(parsed, dict):
             raise Refused(Reason.WRONG_TYPE)
-        operation = required(parsed, "op")
-        if operation in _WITHOUT_A_ROW:
-            raise Refused(Reason.ROW_DELETED)
-        if operation not in _WITH_A_ROW:
-            raise Refused(Reason.OUTSIDE_DOMAIN, "op")
-        if not isinstance(required(parsed, "after"), dict):
-            raise Refused(Reason.WRONG_TYPE, "after")
         return {name: value for name, value in parsed.items() if name in _OPENED}
 
     def problem(self, name: str) -> str | None:

@@ -45,7 +45,15 @@ class RecordShape:
 
     def shaped(self, parsed: object, headers: Sequence[Header]) -> Record:
         """Return the fields that are read, by their names."""
-        record = self.opened(parsed, headers)
+        return self._named(self.opened(parsed, headers))
+
+    def shaped_anyhow(self, parsed: object, headers: Sequence[Header]) -> Record:
+        """Return the same of a record that has nothing to release."""
+        if self.envelope is None:
+            return self.shaped(parsed, headers)
+        return self._named(self.envelope.around(parsed, headers))
+
+    def _named(self, record: Record) -> Record:
         if self.paths:
             record = flattened(record, self.paths)
         return coerced(record, self.numbers) if self.numbers else record

@@ -17,6 +17,7 @@ SchemaKind = Literal["avro", "json_schema"]
 _KINDS = {"avro": "AVRO", "json_schema": "JSON"}
 _MAGIC = b"\0"
 PREFIX_BYTES = 5
+_LARGEST_ID = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class SchemaText:
 
 
 class Schemas(Protocol):
-    """Know schemas by id."""
+    """Hold schemas by id."""
 
     @property
     def url(self) -> str:
@@ -141,10 +142,11 @@ class Registered:
 
 
 def schema_id(content: bytes | None) -> int | None:
-    """Return the id of the schema that content begins with."""
+    """Return the id of the schema that content begins with; None for what no registry gives."""
     if content is None or len(content) < PREFIX_BYTES or not content.startswith(_MAGIC):
         return None
-    return int.from_bytes(content[1:PREFIX_BYTES], "big")
+    number = int.from_bytes(content[1:PREFIX_BYTES], "big")
+    return number if number <= _LARGEST_ID else None
 
 
 def _json(content: bytes) -> object:

@@ -118,8 +118,10 @@ class _Copies:
         publisher = plan.publisher
         pseudonyms = Pseudonyms(publisher.pseudonyms.secret, publisher.pseudonyms.sink)
         plan = replace(plan, publisher=replace(publisher, pseudonyms=pseudonyms))
-        every = self._file.pipeline.state.every.total_seconds()
-        copy = Copy(plan, self._made.client, state, CopySettings(instance=name, every=every))
+        section = self._file.pipeline.state
+        every = section.every.total_seconds()
+        settings = CopySettings(instance=name, every=every, standby=section.standby)
+        copy = Copy(plan, self._made.client, state, settings)
         self._copies.append(copy)
         return copy
 

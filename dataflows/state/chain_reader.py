@@ -56,6 +56,11 @@ class ChainReader(Generic[Table]):
             except ValueError:
                 self._problem = self._problem or f"block {_name(place)} was sealed elsewhere"
 
+    @property
+    def is_sound(self) -> bool:
+        """Return whether nothing was wrong so far; a block may be read in part."""
+        return not self._problem
+
     def require_whole(self) -> None:
         """Raise `StartRefused` where a record of the chain is missing, or is another one."""
         if self._open is not None and not self._problem:

@@ -127,7 +127,7 @@ class Chain:
         return self.generation == 0 or self.later_bytes > most
 
     def add(self, number: int, content: bytes) -> None:
-        """Go on to a block, which was written or read."""
+        """Include a block, which was written or read."""
         if number == 0:
             self.first_bytes, self.later_bytes = len(content), 0
         else:

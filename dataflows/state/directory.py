@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from errno import EDQUOT, EFBIG, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, ESTALE
 from pathlib import Path
 from shutil import rmtree
+from typing import ClassVar
 
 import orjson
 from pydantic import ValidationError
@@ -47,6 +48,9 @@ _FIRST_COMMAND = "fugu state repartition"
 
 class StateDirectory:
     """Own one shard's directory, which only its owner can read."""
+
+    completes_moves: ClassVar[bool] = False
+    """Says whether it is owned though its state was moved into Kafka, or is being moved."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -97,11 +101,12 @@ class StateDirectory:
     def refuse_while_exchanged(self) -> None:
         """Raise `StartRefused` where a command was cut short that exchanges directories, or where
         the state is in Kafka."""
-        self._refuse_after_a_move()
         try:
-            command = exchanging(self.path.parent)
+            moved, command = (self.path.parent / MOVED).exists(), exchanging(self.path.parent)
         except OSError as error:
             raise self.unusable(error) from None
+        if moved and not self.completes_moves:
+            raise self._after_a_move()
         if command is not None:
             self.unlock()
             raise StartRefused(
@@ -109,14 +114,13 @@ class StateDirectory:
                 f"ended. Run {command} once more; it completes what was begun."
             )
 
-    def _refuse_after_a_move(self) -> None:
-        if (self.path.parent / MOVED).exists():
-            self.unlock()
-            raise StartRefused(
-                f"{self.path}: the state was moved into Kafka, or is being moved. Start the "
-                "pipeline file that says state.store: kafka; if fugu state move was cut short, run "
-                "it once more."
-            )
+    def _after_a_move(self) -> StartRefused:
+        self.unlock()
+        return StartRefused(
+            f"{self.path}: the state was moved into Kafka, or is being moved. Start the "
+            "pipeline file that says state.store: kafka; if fugu state move was cut short, run "
+            "it once more."
+        )
 
     def unlock(self) -> None:
         """Let another process own the directory."""
@@ -237,8 +241,7 @@ class StateDirectory:
 class MovedDirectory(StateDirectory):
     """Hold a directory whose state may have been moved, to complete that."""
 
-    def _refuse_after_a_move(self) -> None:
-        return
+    completes_moves: ClassVar[bool] = True
 
 
 def _taken(lock: int) -> bool:

@@ -121,8 +121,8 @@ _AGAIN = (
     "the new one and all budgets. Otherwise " + NEW_PIPELINE
 )
 _ADVICE = {
-    "pipeline": "this state directory belongs to another pipeline; correct name or "
-    "state.directory, or, if it is to have another name, run fugu migrate OLD NEW",
+    "pipeline": "this state belongs to another pipeline; correct name, state.directory or "
+    "state.topic; or, if it is to have another name, run fugu migrate OLD NEW",
     "steps": "this version of Fugu names the dataflow's steps otherwise, which would drop their "
     "state; run the version that wrote the state, or " + NEW_PIPELINE,
     "operator": _MIGRATE,
@@ -157,10 +157,17 @@ _ADVICE = {
     "ledger_identity": "the ledger topic was deleted and created again; " + _AGAIN,
     "dead_letters_identity": "the dead-letter topic was deleted and created again; " + _AGAIN,
 }
+NOT_IN_KAFKA = (
+    "But with state.store: kafka no command can change a state yet, neither fugu migrate nor fugu "
+    "state ...: restore what changed, and the pipeline goes on. If that cannot be, stop all "
+    "copies, let out what is held back with fugu run --finish under the old file, and "
+    f"{NEW_PIPELINE}."
+)
+"""Follows advice that is for states on disk."""
 _NEVER_SHOWN = {"law", "reading", "secret_check"}
 
 
-def check_same(stored: Fingerprint, current: Fingerprint) -> None:
+def check_same(stored: Fingerprint, current: Fingerprint, *, in_kafka: bool = False) -> None:
     """Refuse, naming every field that changed, unless both are the same pipeline.
 
     The law of another version of Fugu is compared by `fugu state upgrade`.
@@ -176,6 +183,8 @@ def check_same(stored: Fingerprint, current: Fingerprint) -> None:
                 "" if name in _NEVER_SHOWN else f" ({_topic(name, current)}was {before}, is {now})"
             )
             problems.append(f"{name} changed{shown}: {advice}.")
+    if problems and in_kafka:
+        problems.append(NOT_IN_KAFKA)
     if problems:
         raise StartRefused("refusing to start: " + "\n".join(problems))
 

@@ -330,6 +330,12 @@ def estimated_megabytes(
 ) -> float:
     """Estimate the memory of so many rows: columns, payloads, keys, and what Python adds to
     keys."""
+    return rows * (estimated_row_bytes(start, bytes_per_payload) + _BYTES_PER_KEY) / 1e6
+
+
+def estimated_row_bytes(
+    start: Callable[[int], State], bytes_per_payload: int = BYTES_PER_PAYLOAD
+) -> int:
+    """Estimate the bytes of one row: columns and payloads, without its key."""
     payloads = sum(column.size for column in start(1).values() if column.dtype == object)
-    row = RowTable(start).bytes_per_row + payloads * bytes_per_payload + _BYTES_PER_KEY
-    return rows * row / 1e6
+    return RowTable(start).bytes_per_row + payloads * bytes_per_payload

@@ -5,6 +5,7 @@ partition, behind these, and a fingerprint of its own. A fingerprint is the firs
 partition; whoever is given a partition compares it before anything else.
 """
 
+import time
 from collections.abc import Sequence
 from contextlib import closing
 
@@ -21,13 +22,19 @@ from fugu.dataflows.kafka.client import (
     Topic,
     identity_of,
 )
+from fugu.dataflows.state.changelog import Place
 from fugu.dataflows.state.fingerprint import Fingerprint
+from fugu.dataflows.state.moved_state import MovedState
 from fugu.dataflows.state.sealing import Sealing
 from fugu.operators.secret import Secret
 
 FINGERPRINT = b"fingerprint"
 """The key of the record that says what a partition belongs to."""
 _CREATION_MILLISECONDS = 30_000
+_COMMITTED_SECONDS = 1.0
+"""Longer than Kafka takes to mark a commit in all partitions."""
+_LAST_OFFSETS = 2
+"""A state that was moved ends with the record that says so, and the mark of its transaction."""
 
 
 class StateTopic:
@@ -90,10 +97,18 @@ class StateTopic:
         return value if self._sealing is None else self._sealing.opened(partition, key, value)
 
     def stored(self) -> Fingerprint | None:
-        """Return what the state belongs to; None before it begins. Every partition must agree."""
-        with closing(self.client.reader(self.topic.name)) as reader:
-            bounds = reader.bounds(self._places)
-            found = [_first(reader, partition, bound) for partition, bound in bounds.items()]
+        """Return what the state belongs to; None before it begins. Every partition must agree.
+
+        Raises `StartRefused` where the state was moved to disk.
+        """
+        moved = self.moved()
+        if moved is not None:
+            raise moved.refusal(self.topic.name)
+        found = self._found()
+        if None in found and any(found):
+            # Another copy begins the state now, which is seen in one partition after the other.
+            time.sleep(_COMMITTED_SECONDS)
+            found = self._found()
         if all(one is None for one in found):
             return None
         if None in found or len(set(found)) > 1:
@@ -104,6 +119,34 @@ class StateTopic:
             )
         assert found[0] is not None
         return self.read(found[0])
+
+    def _found(self) -> list[bytes | None]:
+        """Return what every partition says that it belongs to."""
+        with closing(self.client.reader(self.topic.name)) as reader:
+            bounds = reader.bounds(self._places)
+            return [_first(reader, partition, bound) for partition, bound in bounds.items()]
+
+    def holds_blocks(self) -> bool:
+        """Return whether a partition holds records of a chain."""
+        with closing(self.client.reader(self.topic.name)) as reader:
+            bounds = reader.bounds(self._places)
+            return any(
+                Place.of(key) is not None and value is not None
+                for partition, bound in bounds.items()
+                for batch in reader.read_range(partition, bound.start, bound.end)
+                for key, value in zip(batch.keys, batch.values, strict=True)
+            )
+
+    def moved(self) -> MovedState | None:
+        """Return where the state was moved to, if it was.
+
+        What was written behind is not looked at here; whoever takes a partition over reads all.
+        """
+        with closing(self.client.reader(self.topic.name)) as reader:
+            bounds = reader.bounds([0])[0]
+            first = max(bounds.start, bounds.end - _LAST_OFFSETS)
+            last = _first(reader, 0, Bounds(first, bounds.end))
+        return MovedState.of(last)
 
     def create(self, fingerprint: Fingerprint) -> Fingerprint:
         """Begin a state, unless another copy has just begun it; return what it belongs to."""
@@ -134,6 +177,8 @@ class StateTopic:
 
     def read(self, content: bytes) -> Fingerprint:
         """Read the fingerprint record; `StartRefused` if it is of another topic, or damaged."""
+        if (moved := MovedState.of(content)) is not None:
+            raise moved.refusal(self.topic.name)
         try:
             said = orjson.loads(content)
             found = Fingerprint.model_validate(said["fingerprint"])

@@ -1,4 +1,4 @@
-"""An analyst's code: shares of pages with error bars, from the sanitized topic alone.
+"""Estimate, as an analyst, shares of pages with error bars, from the sanitized topic alone.
 
 It needs what is public: the topic, the model file and epsilon. Copy it and change the names.
 """
@@ -22,7 +22,7 @@ from fugu.operators.sip.conditional_randomized_response import ConditionalRandom
 
 
 def read_topic(topic: str, **settings: Any) -> dict[bytes, list[str]]:
-    """The released pages of each pseudonym, in order; no release is counted twice.
+    """Return the released pages of each pseudonym, in order; no release is counted twice.
 
     `settings` are those of kafka-python's consumer, such as `bootstrap_servers`.
     """
@@ -37,7 +37,7 @@ def read_topic(topic: str, **settings: Any) -> dict[bytes, list[str]]:
 
 
 def reader_of(model: Path, epsilon: float) -> tuple[list[str], DifferenceReader]:
-    """The pages, and how to read a release of one of them."""
+    """Return the pages, and how to read a release of one of them."""
     content = read_model_file(model)
     mechanism = ConditionalRandomizedResponse(content.model(), epsilon)
     return [str(page) for page in content.alphabet], DifferenceReader(mechanism)
@@ -49,7 +49,7 @@ def estimated_shares(
     streams: Sequence[Integers],
     advance: Callable[[int], None] = lambda releases: None,
 ) -> FrequencyEstimate:
-    """The share of every page among all clicks, with standard errors over users.
+    """Return the share of every page among all clicks, with standard errors over users.
 
     Users are what is independent, so each of them is a row: the sum of what their releases report,
     and how many there are.
@@ -69,7 +69,7 @@ def estimated_shares(
 
 
 def _records(topic: str, settings: dict[str, Any]) -> Iterator[Any]:
-    """Everything that is in the topic now."""
+    """Return everything that is in the topic now."""
     consumer = KafkaConsumer(**settings, enable_auto_commit=False)
     try:
         partitions = [TopicPartition(topic, n) for n in consumer.partitions_for_topic(topic)]

@@ -1,4 +1,4 @@
-"""How often 95 % bars hold true shares, over several draws of visitors and secrets.
+"""Measure how often 95 % bars hold true shares, over several draws of visitors and secrets.
 
     python -m examples.clickstream.coverage [DRAWS]
 
@@ -37,7 +37,7 @@ _NUMBERS_AT_ONCE = 80_000
 
 
 def streams_of(clicks: Sequence[Click]) -> list[Integers]:
-    """The pages of each visitor, in order."""
+    """Return the pages of each visitor, in order."""
     streams: dict[int, list[int]] = {}
     for click in clicks:
         streams.setdefault(click.visitor, []).append(click.page)
@@ -45,7 +45,7 @@ def streams_of(clicks: Sequence[Click]) -> list[Integers]:
 
 
 def learned_mechanism(site: Site, visitors: int, seed: int) -> ConditionalRandomizedResponse:
-    """Relative to a model of other visitors, as `fugu model learn` makes it."""
+    """Return a mechanism relative to a model of other visitors, as `fugu model learn` makes it."""
     streams = streams_of(site.clicks(visitors, seed))
     numbers = np.repeat(np.arange(len(streams)), [len(stream) for stream in streams])
     counts = Counts.of(numbers, np.concatenate(streams), site.pages)
@@ -56,7 +56,7 @@ def learned_mechanism(site: Site, visitors: int, seed: int) -> ConditionalRandom
 def released(
     mechanism: ConditionalRandomizedResponse, streams: Sequence[Integers], seed: int
 ) -> list[Integers]:
-    """The releases of each stream."""
+    """Return the releases of each stream."""
     scope = DrawScope(Secret(bytes(32)).derive(seed), "coverage", "crr", 1, mechanism.law_digest())
     done: list[Integers] = []
     at_once = max(1, _NUMBERS_AT_ONCE // mechanism.model.symbols)
@@ -80,21 +80,21 @@ def released(
 
 
 def shares_of(streams: Sequence[Integers], pages: int) -> Floats:
-    """Of all clicks."""
+    """Return the shares of all clicks."""
     clicks = np.concatenate(streams)
     return np.asarray(np.bincount(clicks, minlength=pages) / len(clicks))
 
 
 @dataclass
 class Found:
-    """What one reader made of every population: one entry for each frequent page."""
+    """Hold what one reader made of every population: one entry for each frequent page."""
 
     errors: list[float] = field(default_factory=list)
     population_errors: list[float] = field(default_factory=list)
     margins: list[float] = field(default_factory=list)
 
     def add(self, estimate: FrequencyEstimate, truth: Floats, population: Floats) -> None:
-        """Another draw of visitors: their own shares, and those of all visitors of their kind."""
+        """Add another draw of visitors: their own shares, and those of all visitors like them."""
         frequent = population >= SMALLEST_SHARE
         bars = estimate.intervals(0.95)[frequent]
         self.errors += (estimate.shares - truth)[frequent].tolist()
@@ -102,7 +102,7 @@ class Found:
         self.margins += ((bars[:, 1] - bars[:, 0]) / 2.0).tolist()
 
     def cells(self) -> list[str]:
-        """Coverage, and errors and bars in per cent of clicks."""
+        """Return coverage, and errors and bars in per cent of clicks."""
         errors, margins = np.array(self.errors), np.array(self.margins)
         held = np.abs(errors) <= margins
         population_held = np.abs(self.population_errors) <= margins

@@ -3,15 +3,15 @@
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
+from shutil import copy
 
-import orjson
 from rich.console import Console
 from rich.panel import Panel
 from rich.progress import Progress
 
 from examples.commute.analyst import read_counts, read_reports
 from examples.commute.report import Released, table
-from examples.commute.riders import FIRST_HOUR, MOVES, ZONES, Riders
+from examples.commute.riders import FIRST_HOUR, MATRIX, ZONES, Riders
 from fugu.dataflows.commands.explain_together import print_joint
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.kafka_python_settings import settings_of
@@ -54,7 +54,7 @@ def commute(folder: Path, plot: Path | None) -> None:
 
 def pipelines_on(bootstrap: str, folder: Path) -> dict[str, PipelineFile]:
     """Both pipelines over one topic, and the matrix that one of them names."""
-    (folder / "moves.json").write_bytes(orjson.dumps(MOVES))
+    copy(MATRIX, folder)
     here = Path(__file__).parent
     return {
         name: pipeline_on(bootstrap, folder, f"{name}.yaml", (here / f"{name}.yaml").read_text())

@@ -6,6 +6,7 @@ The same seed gives the same day.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import orjson
@@ -16,14 +17,8 @@ from fugu.operators.mechanism import Integers
 TICKS, WIDTH_MS, FIRST_HOUR = 48, 15 * 60 * 1_000, 6
 """Twelve hours of quarters of an hour."""
 ZONES = ("north", "east", "south", "west", "station", "centre")
-MOVES = (
-    (0.85, 0.02, 0.01, 0.02, 0.08, 0.02),
-    (0.02, 0.85, 0.02, 0.01, 0.08, 0.02),
-    (0.01, 0.02, 0.85, 0.02, 0.08, 0.02),
-    (0.02, 0.01, 0.02, 0.85, 0.08, 0.02),
-    (0.03, 0.03, 0.03, 0.03, 0.58, 0.30),
-    (0.01, 0.01, 0.01, 0.01, 0.06, 0.90),
-)
+MATRIX = Path(__file__).with_name("moves.json")
+MOVES: tuple[tuple[float, ...], ...] = tuple(map(tuple, orjson.loads(MATRIX.read_bytes())))
 """Who is where a quarter of an hour later: row by row, from where to where."""
 _HOMES = (0.30, 0.25, 0.20, 0.20, 0.02, 0.03)
 _FIRST_MS = 60_000

@@ -1,4 +1,4 @@
-"""Exact composition of pure losses with discrete Gaussian noise, in closed form.
+"""Compose pure losses with discrete Gaussian noise exactly, in closed form.
 
 Claim. Releases that draw independently, and whose losses are about the same neighbours, have
 together, at every epsilon, at most

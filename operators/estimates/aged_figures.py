@@ -1,4 +1,4 @@
-"""Bars of figures that were measured some ticks ago, and of their sums.
+"""Compute bars of figures that were measured some ticks ago, and of their sums.
 
 A repeated figure errs by the noise of its measurement and by how far the truth has moved since. How
 far it moves in a tick (`random_walks`) is a variance, its drift. The truth of a day that rises and

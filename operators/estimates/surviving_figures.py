@@ -1,4 +1,4 @@
-"""Bars of figures that a strategy repeats as long as they pass its noisy test.
+"""Compute bars of figures that a strategy repeats as long as they pass its noisy test.
 
 A strategy repeats a figure while the distance from the truth does not look large, so a figure that
 has been repeated errs less than its noise and the moves since would have it: those that erred much

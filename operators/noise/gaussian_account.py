@@ -1,4 +1,4 @@
-"""The exact account of discrete Gaussian noise: by how many steps neighbours may differ."""
+"""Account exactly for discrete Gaussian noise: by how many steps neighbours may differ."""
 
 from decimal import Context, Decimal, localcontext
 from functools import lru_cache

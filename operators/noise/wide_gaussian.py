@@ -1,4 +1,4 @@
-"""Wide draws of the discrete Gaussian: 2^7 times one draw of the table, plus another one.
+"""Draw the discrete Gaussian widely: 2^7 times one draw of the table, plus another one.
 
 The deviation is 2^14 sqrt(2^14 + 1) grid steps, 128 times that of a single draw. So a step is 128
 times smaller next to the noise, and so is what rounding costs. The law is that of a discrete

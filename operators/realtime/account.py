@@ -84,6 +84,7 @@ def account_of(
     *,
     share: Callable[[int], Schedule],
     values: int | None = None,
+    largest_move: int = 1,
     convert: Conversion = exact_budget,
 ) -> Account:
     """Return the account of a budget that `share` turns into a schedule.
@@ -91,9 +92,11 @@ def account_of(
     Every value that is measured adds to delta what its draws add (`noise.gaussian_precision`),
     which depends on how precisely it is measured, which depends on the budget. So a part of delta
     is reserved, `convert` makes a budget of the rest, and the part is raised until it covers the
-    values that this budget pays for. Then the delta that is declared holds in full. Arithmetic is
-    exact, or decimal: the same on every machine. `share` and `values` are as for `paid_by`. Raises
-    `ValueError` where delta does not cover finite precision, and as `paid_by` does.
+    values that this budget pays for. Then the delta that is declared holds in full. One draw moves
+    by `largest_move` times the steps of its value at most, where fewer draws move by more.
+    Arithmetic is exact, or decimal: the same on every machine. `share` and `values` are as for
+    `paid_by`. Raises `ValueError` where delta does not cover finite precision, and as `paid_by`
+    does.
 
     >>> from fugu.operators.realtime.schedule import constant
     >>> account = account_of(1.0, 1e-6, share=lambda units: constant(units, 1, 100))
@@ -110,7 +113,10 @@ def account_of(
             break
         account = paid_by(convert(epsilon, _below(left)), share, values)
         needed = account.schedule.changed * sum(
-            (number * delta_of_draw(steps, epsilon) for steps, number in account.measured.items()),
+            (
+                number * delta_of_draw(largest_move * steps, epsilon)
+                for steps, number in account.measured.items()
+            ),
             Fraction(0),
         )
         if needed <= reserved:

@@ -1,4 +1,4 @@
-"""The guarantee of real-time release, over all ticks or over those of a period."""
+"""State the guarantee of real-time release, over all ticks or over those of a period."""
 
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.loss import GaussianLoss

@@ -1,4 +1,4 @@
-"""Real-time release: Gaussian noise at every tick, and a filter that learns how ticks correlate."""
+"""Release in real time: Gaussian noise at every tick, and a filter that learns correlations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,8 +22,8 @@ from fugu.operators.realtime.schedule import Schedule, constant, sharing
 from fugu.operators.realtime.zcdp import units_of_rho
 from fugu.operators.wevent.limits import (
     LARGEST_BINS,
-    LARGEST_EPSILON,
     LARGEST_VALUE,
+    require_epsilon_and_delta,
     require_length,
     require_size,
     vectors,
@@ -118,12 +118,7 @@ class RealTimeRelease:
         require_size("sensitivity", self.sensitivity, LARGEST_VALUE)
         require_size("changed_bins", self.changed_bins, self.bins)
         require_length(self.tick_milliseconds)
-        if not 0.0 < self.epsilon <= LARGEST_EPSILON:
-            raise ValueError(
-                f"epsilon: must be above 0 and at most {LARGEST_EPSILON:g} nats, not {self.epsilon}"
-            )
-        if not 0.0 < self.delta < 1.0:
-            raise ValueError(f"delta: must be above 0 and below 1, not {self.delta}")
+        require_epsilon_and_delta(self.epsilon, self.delta)
         if self.weight is not None and not 0.0 < self.weight <= 1.0:
             raise ValueError(f"weight: must be above 0 and at most 1, not {self.weight}")
         if self.presentation not in ("none", "integer", "non_negative"):
@@ -133,6 +128,7 @@ class RealTimeRelease:
             self.delta,
             share=self.shared,
             values=self._counted or self.period or self.horizon,
+            largest_move=1 if self.personal_cap is None else self.personal_cap.largest_move,
         )
         object.__setattr__(self, "account", account)
 

@@ -1,1 +1,1 @@
-"""Running totals by factorised noise."""
+"""Publish running totals by factorised noise."""

@@ -1,4 +1,4 @@
-"""Buffered linear Toeplitz matrices: mix a series with what a few integers remember of its past."""
+"""Mix a series with what a few integers keep of its past: buffered linear Toeplitz matrices."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Errors of running totals: their variances, and how the noise of two of them goes together."""
+"""Compute the errors of running totals: variances, and how the noise of two of them correlates."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The table that `python -m bench.fit_running_totals` made: do not edit it.
+"""Hold the table that `python -m bench.fit_running_totals` made: do not edit it.
 
 A line has ticks, ticks counted, weights in units of 2^-32, and as many factors.
 """

@@ -1,4 +1,4 @@
-"""The guarantee of running totals: of windows of a horizon, or of periods under a personal cap."""
+"""State the guarantee of running totals, for windows of a horizon or for periods under a cap."""
 
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.personal_cap import PersonalCap

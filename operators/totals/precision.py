@@ -1,4 +1,4 @@
-"""The precision of factorised noise: how many steps a unit may have for (epsilon, delta)."""
+"""Choose the precision of factorised noise: how many steps a unit has, for (epsilon, delta)."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -141,6 +141,14 @@ class Precision:
         """Return the deviation that the noise on a unit has where one tick changes by one."""
         variance = wide_gaussian.VARIANCE if self.wide else VARIANCE
         return sqrt(variance / self.squares)
+
+    @property
+    def error_of_separate_noise(self) -> float:
+        """Return the root mean square error of totals, had each tick noise of its own, for the same
+        promise."""
+        changes = self.changes
+        steps = changes.factor * changes.counted * (changes.ticks + 1) / 2
+        return sqrt(steps) * changes.amount * self.noise_of_a_change
 
     @cached_property
     def largest(self) -> int:

@@ -1,4 +1,4 @@
-"""Running totals by factorised noise: mixed values are measured, and totals are made of them."""
+"""Publish running totals by factorised noise: measure mixed values, and undo the mixing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,8 +22,8 @@ from fugu.operators.totals.guarantees import total_guarantee
 from fugu.operators.totals.precision import Changes, Precision
 from fugu.operators.wevent.limits import (
     LARGEST_BINS,
-    LARGEST_EPSILON,
     LARGEST_VALUE,
+    require_epsilon_and_delta,
     require_length,
     require_size,
     vectors,
@@ -68,7 +68,7 @@ class RunningTotal:
     >>> totals = RunningTotal(1, 1, 1, epsilon=1.0, delta=1e-6, horizon=1000, window=1)
     >>> *_, last = released(totals, [[500]] * 100)
     >>> last.values.round(1).tolist(), last.annotations["standard_error"].round(1).tolist()
-    ([[49979.8]], [11.8])
+    ([[49991.4]], [11.8])
 
     Source: continual release specification, sections 2 to 4; Denisov et al. 2022; McMahan et al.
     2024.
@@ -95,12 +95,7 @@ class RunningTotal:
         require_size("sensitivity", self.sensitivity, LARGEST_VALUE)
         require_size("changed_bins", self.changed_bins, min(2, self.bins))
         require_length(self.tick_milliseconds)
-        if not 0.0 < self.epsilon <= LARGEST_EPSILON:
-            raise ValueError(
-                f"epsilon: must be above 0 and at most {LARGEST_EPSILON:g} nats, not {self.epsilon}"
-            )
-        if not 0.0 < self.delta < 1.0:
-            raise ValueError(f"delta: must be above 0 and below 1, not {self.delta}")
+        require_epsilon_and_delta(self.epsilon, self.delta)
         object.__setattr__(self, "precision", self._precision(self._changes()))
 
     def _changes(self) -> Changes:
@@ -262,12 +257,14 @@ class RunningTotal:
             ),
         )
 
+    @property
+    def error(self) -> float:
+        """Return the root mean square error of totals."""
+        return float(np.sqrt(self._variances[1:].mean()))
+
     def audit(self) -> Mapping[str, object]:
         """Return noise and errors, and what noise of each tick by itself would do."""
-        precision, changes = self.precision, self.precision.changes
-        middle = np.arange(1, self.ticks + 1).mean()
-        alone = float(np.sqrt(changes.factor * changes.counted * middle)) * changes.amount
-        mixed = float(np.sqrt(self._variances[1:].mean()))
+        precision = self.precision
         return {
             "weights of buffers, in units of 2^-32": list(self.buffers.weights),
             "factors of buffers, in units of 2^-32": list(self.buffers.factors),
@@ -277,8 +274,8 @@ class RunningTotal:
             "standard deviation of a measurement": precision.noise,
             "standard error of the first total": float(np.sqrt(self._variances[1])),
             "standard error of the last total": float(np.sqrt(self._variances[-1])),
-            "root mean square error of totals": mixed,
-            "the same, of noise on each tick": alone * precision.noise_of_a_change,
+            "root mean square error of totals": self.error,
+            "the same, of noise on each tick": precision.error_of_separate_noise,
             "largest figure that is not cut off": self.largest,
             "delta of finite precision, part of delta": float(precision.reserved),
         }

@@ -27,12 +27,24 @@ def require_length(tick_milliseconds: int | None) -> None:
         raise ValueError(f"tick_milliseconds: must be at least 1, not {tick_milliseconds}")
 
 
-def units_below(epsilon: float, name: str = "epsilon") -> int:
-    """Convert a declared number of nats to units, rounded down: nobody is charged more."""
+def require_epsilon(epsilon: float, name: str = "epsilon") -> None:
+    """Raise `ValueError` unless it is above 0 and at most the largest epsilon."""
     if not isfinite(epsilon) or not 0.0 < epsilon <= LARGEST_EPSILON:
         raise ValueError(
             f"{name}: must be above 0 and at most {LARGEST_EPSILON:g} nats, not {epsilon}"
         )
+
+
+def require_epsilon_and_delta(epsilon: float, delta: float) -> None:
+    """Raise `ValueError` unless both can be promised; a delta is above 0 and below 1."""
+    require_epsilon(epsilon)
+    if not 0.0 < delta < 1.0:
+        raise ValueError(f"delta: must be above 0 and below 1, not {delta}")
+
+
+def units_below(epsilon: float, name: str = "epsilon") -> int:
+    """Convert a declared number of nats to units, rounded down: nobody is charged more."""
+    require_epsilon(epsilon, name)
     return int(Fraction(epsilon) * UNITS_PER_NAT)
 
 

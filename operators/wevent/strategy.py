@@ -1,4 +1,4 @@
-"""The step that all w-event strategies share; a rule says what each tick may spend."""
+"""Step as all w-event strategies do; a rule says what each tick may spend."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -37,6 +37,9 @@ class Stands(GroupMember):
     def poll(self, seconds: float = 0.0) -> None:
         return
 
+    def listen(self) -> None:
+        return
+
     def metadata(self) -> GroupMetadata:
         raise AssertionError("nothing is committed here")
 

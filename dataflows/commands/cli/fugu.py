@@ -33,6 +33,7 @@ from fugu.dataflows.commands import (
 )
 from fugu.dataflows.commands.audit import audit
 from fugu.dataflows.commands.cli.interrupted import interruptible
+from fugu.dataflows.commands.cli.refused_options import Commands
 from fugu.dataflows.commands.compile import compile_code
 from fugu.dataflows.commands.evaluate import evaluate
 from fugu.dataflows.commands.explain import explain
@@ -58,6 +59,7 @@ from fugu.dataflows.run.dealing import require_all_shards, shard_numbers
 
 app = typer.Typer(
     name="fugu",
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -14,7 +14,7 @@ import numpy as np
 
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.columns import HeaderColumns, OptionalByteColumn
-from fugu.dataflows.base.errors import DeliveryFailed
+from fugu.dataflows.base.errors import DeliveryFailed, ShutOut
 from fugu.dataflows.kafka.client import CopyWriter, Entry, Writer
 from fugu.dataflows.kafka.failures import Silence
 from fugu.dataflows.kafka.group_metadata import GroupMetadata
@@ -111,6 +111,17 @@ class NativeCopyWriter(NativeTransactionalWriter, CopyWriter):
                 self._open = False  # never aborted: Kafka may have committed it
                 raise
         self._open = False
+
+    def _refusal(self, error: int) -> DeliveryFailed:
+        refusal = super()._refusal(error)
+        if not isinstance(refusal, ShutOut):
+            return refusal
+        return ShutOut(
+            f"Kafka takes nothing more under transactional id {self._identity}. Another copy has "
+            "the same name, or has taken this one for dead; or a transaction lasted longer than "
+            f"{self._milliseconds / 1000:.0f} s, which helps a longer state.every. Nothing that "
+            "was not yet committed counts; the next start goes on from there."
+        )
 
     def _require(self, error: int | None) -> None:
         if problem := problem_of(error):

@@ -19,6 +19,7 @@ from fugu.dataflows.kafka.native.settings import Settings
 
 _ASK_SECONDS = 1.0
 _PAUSE_SECONDS = 0.1
+_HEARTBEATS = 2.5
 _REFUSED = {
     KafkaError.GROUP_AUTHORIZATION_FAILED,
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -38,6 +39,7 @@ class NativeGroupMember(GroupMember):
     ) -> None:
         self._group, self._topic, self._troubles = settings["group.id"], topic, troubles
         self._rebalance = rebalance
+        self._heartbeat_seconds = settings["heartbeat.interval.ms"] / 1000
         self._consumer = Consumer({**settings, "log_level": _HIDDEN, "error_cb": self._told})
         self._consumer.subscribe(
             [topic], on_assign=self._given, on_revoke=self._taken, on_lost=self._lost
@@ -55,6 +57,11 @@ class NativeGroupMember(GroupMember):
                 f"consumer group {self._group} cannot be joined for topic {self._topic} "
                 f"({name_of(error.code())}). Grant this user Read on the group and on the topic."
             )
+
+    def listen(self) -> None:
+        until = time.monotonic() + _HEARTBEATS * self._heartbeat_seconds
+        while time.monotonic() < until:
+            self.poll(_PAUSE_SECONDS)
 
     def metadata(self) -> GroupMetadata:
         return GroupMetadata.read(self._consumer.consumer_group_metadata())

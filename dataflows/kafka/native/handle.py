@@ -35,17 +35,18 @@ def _made(kind: int, settings: Settings, events: int) -> int:
         if calls.rd_kafka_conf_set(configuration, name.encode(), written, text, len(text)):
             calls.rd_kafka_conf_destroy(configuration)
             raise KafkaUnavailable(
-                f"librdkafka does not take the setting {name}. Install the version of "
-                "confluent-kafka that fugu-streams[fast] asks for, or write "
-                "kafka.client: kafka-python"
+                f"librdkafka does not take the setting {name}. If kafka.settings chooses it, write "
+                "another value there. Otherwise install the version of confluent-kafka that "
+                "fugu-streams[fast] asks for, or write kafka.client: kafka-python"
             )
     made = calls.rd_kafka_new(kind, configuration, text, len(text))
     if not made:
         reason = name_of(calls.rd_kafka_last_error())
         calls.rd_kafka_conf_destroy(configuration)
         raise KafkaUnavailable(
-            f"librdkafka cannot be started with these settings ({reason}). Check kafka.security "
-            "in the pipeline file, and that this user may read the files it names."
+            f"librdkafka cannot be started with these settings ({reason}). Check kafka.settings "
+            "and kafka.security in the pipeline file, and that this user may read the files that "
+            "it names."
         )
     return int(made)
 

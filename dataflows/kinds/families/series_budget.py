@@ -52,7 +52,7 @@ class SeriesBudget(Section):
     epsilon: Annotated[Epsilon, Field(le=LARGEST_EPSILON)]
     """The nats that the whole series costs, or a period of it."""
     delta: Annotated[float, Field(gt=0, lt=1)]
-    """The chance with which more is lost than `epsilon`."""
+    """The chance with which it is as if nothing were promised."""
     horizon: Values | None = None
     """Say how many values share the budget."""
     shares: Annotated[list[Share], Field(min_length=1, max_length=10_000)] | None = None

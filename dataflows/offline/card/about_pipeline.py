@@ -1,6 +1,6 @@
 """Write what a privacy card says of one pipeline."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from inspect import cleandoc
 from typing import Any
 
@@ -19,10 +19,12 @@ from fugu.dataflows.offline.card.markup import (
 from fugu.dataflows.offline.card.pictures import bar, flow, key
 from fugu.dataflows.offline.evaluation.estimates import NOTHING
 from fugu.dataflows.offline.evaluation.report import Report
+from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.consequences import consequence_of
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.pipeline.guarantee_text import parts_in_words, pipeline_not_covered
 from fugu.dataflows.pipeline.policy_changes import policies_relied_on, who_can_change
+from fugu.dataflows.pipeline.source_section import TimestampField
 from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Guarantee
 
@@ -71,7 +73,7 @@ def about_pipeline(facts: PipelineFacts, *, looked: bool) -> Markup:
 
 def _flow(facts: PipelineFacts) -> Markup:
     pipeline = facts.file.pipeline
-    fields = ", ".join(pipeline.operator.fields_read(pipeline.source.fields))
+    fields = ", ".join(_fields_read(pipeline))
     does = cleandoc(KINDS[facts.mechanism.kind].__doc__ or "").split("\n")[0].rstrip(".")
     return flow(
         joined("Topic ", element("code", pipeline.source.topic), f". Of a record: key, {fields}."),
@@ -87,6 +89,15 @@ def _flow(facts: PipelineFacts) -> Markup:
             ".",
         ),
     )
+
+
+def _fields_read(pipeline: Pipeline) -> Iterable[str]:
+    """Return every field that is looked at, each once: also those of time and event id."""
+    source = pipeline.source
+    fields = [*pipeline.operator.fields_read(source.fields)]
+    fields += [source.timestamp.field] if isinstance(source.timestamp, TimestampField) else []
+    fields += [] if source.dedupe is None else [source.dedupe.field]
+    return dict.fromkeys(fields)
 
 
 def _key(facts: PipelineFacts) -> str:

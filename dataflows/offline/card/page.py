@@ -20,8 +20,9 @@ _WORDS = {
         "at 1 odds change by a factor of 2.7 at most, at 3 by 20, at 10 by 22,000"
     ),
     "delta": (
-        "the chance that more than that is given away, at most. Where none is stated, it is 0 or "
-        "what finite precision of numbers costs"
+        "it is as if, with this chance at most, nothing were promised, and otherwise all of it. "
+        "More than epsilon may be given away more often than that, by little. Where no delta is "
+        "stated, it is 0 or what finite precision of numbers costs"
     ),
     "composition": (
         "promises about the same people add up: two pipelines, or two windows, give away more than "

@@ -61,7 +61,7 @@ def test_one_file_is_one_document(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_what_no_ledger_would_notice_is_not_covered(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    unnoticed = "a start under this name with an empty state directory and new topics"
+    unnoticed = "a start under this name with an empty state and new topics"
     assert unnoticed in in_words(capsys, written(tmp_path, "zones"))
     ledger = ("sink:", "ledger: {topic: promises}\nsink:")
     assert unnoticed not in in_words(capsys, written(tmp_path, "counted", ledger))

@@ -33,9 +33,11 @@ def test_the_file_of_every_kind_validates(kind: str, tmp_path: Path) -> None:
     assert PipelineFile.read(path).pipeline.operator.kind == kind
 
 
-def test_every_key_of_it_says_what_it_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["crr", "anonymize"])
+def test_every_key_of_it_says_what_it_is(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "zones.yaml"
-    fugu("init", path, "--kind", "crr", "--yes")
+    fugu("init", path, "--kind", kind, "--yes")
+    assert ("  timestamp: kafka  " in path.read_text()) is (kind == "anonymize")
     for line in path.read_text().splitlines()[1:]:
         assert not line or line.endswith(":") or line.endswith("."), line
         assert not line or line.endswith(":") or "  # " in line, line

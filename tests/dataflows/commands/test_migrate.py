@@ -41,6 +41,7 @@ def written(directory: Path, before: str, after: str) -> tuple[Path, Path]:
         (GRR + BUDGET, GRR + "budget: {total: 20, window: 5}\n", "a window promises less"),
         (GRR, TIMED, "operator.step: when a release was made is not known"),
         (GRR, GRR.replace("./state", "./elsewhere"), "state.directory: must be that of"),
+        (GRR, GRR.replace("directory: ./state", "store: kafka"), "fugu state move OLD NEW moves"),
         (GRR, GRR.replace("FUGU_TEST_SECRET", "FUGU_OTHER_SECRET"), "fugu state rotate changes it"),
         ("version: 2\n" + GRR, GRR, "version: must be 2 or more"),
         (GRR + "ledger: {topic: promises}\n", GRR, "ledger.topic: must stay promises"),

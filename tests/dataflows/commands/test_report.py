@@ -70,6 +70,14 @@ def test_a_page_is_whole_and_loads_nothing(folder: Path) -> None:
     assert "<script" not in html
 
 
+def test_it_names_the_fields_of_time_and_event_id_too(folder: Path) -> None:
+    path = folder / "heart-zones.yaml"
+    text = path.read_text()
+    beside = "timestamp: {field: at, format: epoch-ms}\n  dedupe: {field: id}\n"
+    path.write_text(text.replace("  value: zone", f"  {beside}  value: zone"))
+    assert "Of a record: key, zone, at, id." in Page(written(folder, "heart-zones")).text
+
+
 def test_it_says_what_goes_in_and_out_what_is_promised_and_what_is_not(folder: Path) -> None:
     text = Page(written(folder, "heart-zones")).text
     assert "Topic vitals.raw . Of a record: key, zone." in text

@@ -31,7 +31,7 @@ FIRST, SECOND, THIRD = MODEL["transition"]
         ({"prior": [0.5, 0.5]}, "has 3 entries, but the prior has 2"),
         ({"prior": "unifrom"}, 'prior: write "uniform" or a list of numbers'),
         ({"smoothing": 0}, "transition row 2: has a zero .column 0.; set smoothing above 0"),
-        ({"smoothing": 0.6}, "smoothing: .* less than or equal to 0.5"),
+        ({"smoothing": 0.6}, "smoothing: must be at most 0.5"),
         ({"smoothing": True}, "smoothing: input should be a valid number"),
         ({"format": "onnx"}, "format: input should be 'fugu-markov-model'"),
         ({"format_version": 3}, "format_version: input should be 1 or 2"),

@@ -56,8 +56,8 @@ def test_a_repeated_release_is_written_as_such_also_under_a_window(tmp_path: Pat
     ("old", "new", "line", "says"),
     [
         ("  decision_epsilon: 2.5\n", "", 5, "operator.decision_epsilon: is required"),
-        ("decision_epsilon: 2.5", "decision_epsilon: 0", 7, "greater than 0"),
-        ("decision_epsilon: 2.5", "decision_epsilon: 51", 7, "less than or equal to 50"),
+        ("decision_epsilon: 2.5", "decision_epsilon: 0", 7, "more than 0"),
+        ("decision_epsilon: 2.5", "decision_epsilon: 51", 7, "at most 50"),
         ("decision_epsilon: 2.5", "decision_epsilon: 1\n  distance: far", 8, "operator.distance"),
         ("  model: model.json\n", "", 5, "operator.model: is required"),
     ],

@@ -136,7 +136,7 @@ def test_what_does_not_go_is_refused(operator: dict[str, Any], reason: str, tmp_
         ({"released": 0.5, "threshold": 1}, ["flags.threshold: unknown key beside the other ones"]),
         ({"matrix": STICKY, "treshold": 1}, ["flags.treshold: unknown key; did you mean thresh"]),
         ({"matrix": STICKY, "released": 1}, ["flags.released: unknown key beside the other ones"]),
-        ({"released": 2}, ["flags.released: input should be less than or equal to 1"]),
+        ({"released": 2}, ["flags.released: must be at most 1"]),
         (
             "often",
             ["flags: write true or false, a list of them, {matrix: FILE, threshold: 0.5} or"],

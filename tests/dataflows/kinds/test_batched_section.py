@@ -56,7 +56,7 @@ def test_a_budget_counts_batches(tmp_path: Path) -> None:
         ("window: 3", "window: 33", 8, "operator.window: "),
         ("  window: 3\n", "", 5, "operator.window: is required; add it"),
         ("epsilon_per_batch: 3.0", "epsilon: 3.0", 5, "operator.epsilon_per_batch: is required"),
-        ("epsilon_per_batch: 3.0", "epsilon_per_batch: 51", 9, "less than or equal to 50"),
+        ("epsilon_per_batch: 3.0", "epsilon_per_batch: 51", 9, "at most 50"),
         ("window: 3", "window: 3\n  mode: optimal", 9, "operator.mode: unknown key"),
         ("window: 3", "window: 3\n  other: none", 5, "other must be one of the alphabet"),
         ("window: 3", "window: 3\n  distance: {points: [[0]]}", 9, "operator.distance: "),

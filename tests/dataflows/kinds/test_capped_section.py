@@ -7,7 +7,7 @@ import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.kinds.families.capped import CappedAggregate
-from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
 from fugu.operators.personal_cap import PersonalCap, cap_of
 from tests.dataflows.kinds.test_aggregate_section import read
 
@@ -95,6 +95,15 @@ def test_people_whose_totals_do_not_fit_are_too_many(tmp_path: Path) -> None:
     read(tmp_path, section("running_total", **whole, **amounts))
     with pytest.raises(ConfigurationError, match=r"state\.max_keys: .*no more room in 64 bits"):
         read(tmp_path, section("running_total", **whole, **amounts), state=state)
+
+
+@pytest.mark.parametrize(("extent", "remarked"), [({}, True), ({"window": 1}, False)])
+def test_totals_that_gain_nothing_are_remarked(
+    extent: dict[str, int], remarked: bool, tmp_path: Path
+) -> None:
+    file = read(tmp_path, section("running_total", contributions=None, horizon=96, **extent))
+    said = " ".join(remarks_of(file, configure(file).mechanism))
+    assert ("err no less than with noise on each tick" in said) is remarked
 
 
 def test_a_unit_far_below_the_noise_is_refused_with_advice(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_there_is_no_confidence_before_there_is_a_model(tmp_path: Path) -> None:
     ("added", "line", "says"),
     [
         ("positions: 0", 9, "operator.positions: "),
-        ("alpha: 0", 9, "greater than 0"),
+        ("alpha: 0", 9, "more than 0"),
         ("when_short: maybe", 9, "operator.when_short: "),
         ("model: model.json", 9, "operator.model: unknown key"),
     ],

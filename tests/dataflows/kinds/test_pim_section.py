@@ -69,7 +69,7 @@ def test_a_budget_for_life_needs_no_acceptance_and_is_the_promise(tmp_path: Path
     [
         ("  distance: ordered\n", "", 5, "operator.distance: is required"),
         ("distance: ordered", "distance: hamming", 7, "hamming has no nearest symbol"),
-        ("distance: ordered", "distance: ordered\n  delta: 0", 8, "greater than 0"),
+        ("distance: ordered", "distance: ordered\n  delta: 0", 8, "more than 0"),
         ("distance: ordered", "distance: ordered\n  delta: 1", 8, "less than 1"),
         ("distance: ordered", "distance: {points: [[0], [1]]}", 7, "has 2 points"),
     ],

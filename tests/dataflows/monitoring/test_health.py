@@ -8,7 +8,7 @@ import pytest
 from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.base.metrics import LAG, SNAPSHOT_AGE, Metrics
 from fugu.dataflows.flows.policy_wait import PolicyWait
-from fugu.dataflows.kafka.client import Reader
+from fugu.dataflows.kafka.client import Bounds, Reader
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.figures import PoliciesBehind
 from fugu.dataflows.monitoring.health import Health, Snapshots
@@ -157,6 +157,24 @@ def test_failure_to_reach_kafka_is_no_answer_and_no_error(
     watch.stop()
     assert watch.answered_at == before
     assert metrics.values(LAG) == {}
+
+
+def test_a_copy_without_a_partition_is_well_while_kafka_answers(
+    health: Health, metrics: Metrics, watch: SourceWatch
+) -> None:
+    """It reads nothing, so nobody else would hear that Kafka answers."""
+    metrics.standing.spare = True
+    watch.answered_at = time.monotonic() - 3600
+    watch._look({True: _OfOnePartition(), False: _OfOnePartition()})
+    assert problem(health, watch) is None
+    assert metrics.values(LAG) == {}
+
+
+class _OfOnePartition(Reader):
+    """Says where the only partition of a topic ends."""
+
+    def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
+        return {partition: {0: Bounds(0, 7)}[partition] for partition in partitions}
 
 
 def test_a_log_of_partial_sums_does_not_move_the_lag_of_the_source(

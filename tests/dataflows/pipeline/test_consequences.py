@@ -1,14 +1,18 @@
 """What a promise means for a guess: no rule is right more often, and the best one comes near."""
 
 from itertools import product
-from math import exp, log
+from math import exp, log, sqrt
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 
 from fugu.dataflows.pipeline.consequences import SEVERAL, consequence_of, per_cent, right
 from fugu.operators.guarantee import Guarantee
+from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.totals.buffers import participation
+from fugu.operators.totals.running_total import RunningTotal
 from tests.conformance.kinds import KINDS
 
 GUARANTEES = [
@@ -43,6 +47,27 @@ def test_delta_is_won_where_it_is_all_given_away() -> None:
     first = np.array([delta, 0.0, kept, 1.0 - delta - kept])
     second = first[[1, 0, 3, 2]]
     assert best_share(first, second) == pytest.approx(right(epsilon, delta))
+
+
+def test_several_windows_of_mixed_figures_tell_more_than_each_by_itself() -> None:
+    """Whoever counts in ten ticks in a row is in the same noise ten times."""
+    totals = RunningTotal(1, 1, 1, epsilon=1.0, delta=1e-6, horizon=1000, window=1)
+    moved = sqrt(participation(totals.buffers, 1000, SEVERAL)) * totals.precision.steps_of_unit
+    best = NormalDist().cdf(moved / 2**14 / 2.0)
+    [guarantee] = totals.guarantees()
+    [_, several] = consequence_of(guarantee).guesses
+    assert 0.83 < best <= several.after < 0.89
+
+
+def test_several_periods_with_noise_of_their_own_add_squares() -> None:
+    cap = PersonalCap(at_most=5, ticks=100)
+    totals = RunningTotal(
+        1, 1, 1, epsilon=1.0, delta=1e-6, personal_cap=cap, tick_milliseconds=1000
+    )
+    [guarantee] = totals.guarantees()
+    [one, several] = consequence_of(guarantee).guesses
+    ratio = NormalDist().inv_cdf(several.after) / NormalDist().inv_cdf(one.after)
+    assert ratio == pytest.approx(sqrt(SEVERAL), rel=1e-3)
 
 
 def test_a_model_believes_no_more_than_is_said() -> None:

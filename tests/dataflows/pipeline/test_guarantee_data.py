@@ -19,6 +19,7 @@ from fugu.operators.loss import (
     RepeatedLoss,
     ResponseLoss,
     StatedLoss,
+    WideGaussianLoss,
 )
 from fugu.operators.points import Point
 from fugu.operators.sip.paper_conditional_randomized_response import (
@@ -152,6 +153,7 @@ LOSSES = [
     PureLoss(1.5),
     StatedLoss(1.5, 1e-6),
     GaussianLoss(squares=7, draws=2),
+    WideGaussianLoss(squares=7, draws=2),
     LaplaceLoss(rate=0.5, shift=3),
     RepeatedLoss(each=0.5, number=3),
     ResponseLoss(epsilon=1.5, symbols=4),

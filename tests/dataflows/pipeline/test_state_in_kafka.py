@@ -4,12 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.flows.state_directories import root_directory, stored_fingerprint
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.dealing import dealt, shard_numbers
-from tests.kafka.pipelines import pipeline_document, write_pipeline
+from tests.kafka.pipelines import SECRET, SECRET_VARIABLE, pipeline_document, write_pipeline
 
 KAFKA = {"store": "kafka", "every": "500ms"}
 
@@ -25,7 +27,7 @@ def test_nothing_on_disk_belongs_to_it(tmp_path: Path) -> None:
     file = read(tmp_path, KAFKA)
     assert file.pipeline.state_topic == "heart-zones.state"
     assert stored_fingerprint(file) is None
-    with pytest.raises(ConfigurationError, match="there is no state directory"):
+    with pytest.raises(ConfigurationError, match=r"there is no state directory.*--finish"):
         root_directory(file)
     assert dealt(file.pipeline, 3) == [[], [], []]
     with pytest.raises(ConfigurationError, match="consumer group deals partitions out"):
@@ -37,6 +39,8 @@ def test_nothing_on_disk_belongs_to_it(tmp_path: Path) -> None:
     [
         ({"every": "1s"}, {}, "write directory: PATH"),
         ({"directory": "state", "topic": "here"}, {}, "topic: is for store: kafka"),
+        ({"directory": "state", "standby": "all"}, {}, "standby: is for store: kafka"),
+        (KAFKA | {"standby": "1"}, {}, "standby"),
         (KAFKA | {"directory": "state"}, {}, "nothing is kept on disk; delete it"),
         (KAFKA | {"shards": 2}, {}, "start as many copies of fugu run as you like"),
         (KAFKA | {"control": "claims"}, {}, "the state topic holds claims"),
@@ -56,6 +60,39 @@ def test_what_it_does_not_carry_is_refused(
 ) -> None:
     with pytest.raises(ConfigurationError, match=said):
         read(tmp_path, state, **changes)
+
+
+COMMANDS = (
+    "state show",
+    "state verify",
+    "state export FILE there",
+    "state import FILE there",
+    "state rotate FILE --keys there",
+    "state upgrade",
+    "state repartition",
+    "state rebuild",
+    "state claim",
+    "redrive",
+    "migrate FILE FILE",
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_over_directories_are_refused_and_say_how_to_finish(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """Before anything is asked of Kafka, which is not there."""
+    monkeypatch.setenv(SECRET_VARIABLE, SECRET)
+    monkeypatch.chdir(tmp_path)
+    path = str(read(tmp_path, KAFKA).path)
+    before = sorted(tmp_path.iterdir())
+    named = command if "FILE" in command else f"{command} FILE"
+    words = [path if word == "FILE" else word for word in named.split()]
+    ended = CliRunner().invoke(app, words).exception
+    assert isinstance(ended, ConfigurationError), ended
+    assert "nothing was done" in str(ended)
+    assert "fugu run --finish" in str(ended)
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def merged(path: Path, operator: dict[str, Any], **state: Any) -> PipelineFile:
@@ -86,7 +123,7 @@ WINDOWED = {"kind": "pba", "epsilon": 1.0, "window": 4, "groups": ["a", "b"]}
         },
     ],
 )
-def test_kinds_that_merge_are_refused_until_they_are_carried(
+def test_other_kinds_that_merge_are_refused_until_they_are_carried(
     tmp_path: Path, operator: dict[str, Any]
 ) -> None:
     """Never silently wrong: a merge without its state would begin every budget again."""

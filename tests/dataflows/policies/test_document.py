@@ -132,7 +132,7 @@ SHOWER, HOLIDAY = "collections.household.policies.shower", "collections.househol
     ("old", "new", "line", "says"),
     [
         ("version: 1", "version: 2", 1, "version: input should be 1"),
-        ("epsilon: 1.0", "epsilon: 0", 4, "epsilon: input should be greater than 0"),
+        ("epsilon: 1.0", "epsilon: 0", 4, "epsilon: must be more than 0"),
         ("epsilon: 1.0", "epsilon: 1.0\nepsilno: 2", 5, "unknown key; did you mean epsilon?"),
         ("epsilon: 1.0", "epsilon: 1\nconstraints: [a]", 5, "unsupported: constraints. Under"),
         ("tick: PT10M", "tick: 10", 2, "grid.tick: write a duration with its unit"),
@@ -194,7 +194,7 @@ SHOWER, HOLIDAY = "collections.household.policies.shower", "collections.househol
             f"{SHOWER}.calendar: has 2,160,000 ticks, and 1,000,000 are",
         ),
         ("ticks: 2", "ticks: 7", 17, f"{HOLIDAY}.pattern.ticks: the interval has 6 ticks"),
-        ("ticks: 2", "ticks: 0", 17, f"{HOLIDAY}.pattern.ticks: input should be greater than"),
+        ("ticks: 2", "ticks: 0", 17, f"{HOLIDAY}.pattern.ticks: must be"),
         ("ticks: 2", "ticks: 2, aligned: true", 17, "aligned: is about a duration; delete it"),
         ("{duration: PT10M}", "{}", 13, f"{SHOWER}.pattern: write either duration: PT10M or"),
         ("[1, 3.5]", "[1, 2, 3]", 18, f"{HOLIDAY}.theta: lists 3 numbers for 2 ticks; write 2"),

@@ -158,8 +158,11 @@ def test_a_path_that_the_schema_cannot_hold_is_refused_before_a_start(tmp_path: 
         ("{kind: avro}", "write either registry or schema_file"),
         ("{kind: json_schema, schema_file: reading.avsc}", "is for kind: avro"),
         ("{kind: avro, schema_file: gone.avsc}", "cannot be read"),
-        ("{kind: avro, registry: {url: 'http://me:pw@localhost'}}", "registry.url"),
-        ("avro", "format"),
+        (
+            "{kind: avro, registry: {url: 'http://me:pw@localhost'}}",
+            "registry.url: write http://HOST:PORT",
+        ),
+        ("avro", "format: avro needs schemas; write a section"),
     ],
 )
 def test_a_section_that_cannot_be_meant_is_refused(
@@ -247,3 +250,13 @@ def test_an_avro_record_is_drawn_as_a_line_that_the_same_pipeline_reads(tmp_path
     sample = tmp_path / "sample.jsonl"
     sample.write_bytes(b"".join(lines))
     assert Sample.read(sample, "key", codec).decoded.values.tolist() == [1, 0]
+
+
+def test_a_decimal_beyond_all_numbers_of_json_is_refused() -> None:
+    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 4000, "scale": 0}
+    schema = AvroSchema.of(
+        {"type": "record", "name": "R", "fields": [{"name": "watts", "type": decimal}]}, ["watts"]
+    )
+    assert schema.read(b"\x02\x07") == {"watts": 7}
+    with pytest.raises(Refused):
+        schema.read(b"\xa0\x06" + b"\x7f" * 400)

@@ -106,6 +106,16 @@ def change(operation: str, before: object, after: object) -> dict[str, object]:
     return {"ts_ms": 1, **row}
 
 
+def test_what_has_nothing_to_release_has_its_time_all_the_same(tmp_path: Path) -> None:
+    """Who else is late may not depend on whether a row was changed or deleted."""
+    rows = codec_of(tmp_path, ROWS)
+    gone = decoded(rows, (change("d", {"zone": "rest"}, None), []), (change("x", None, {}), []))
+    events = codec_of(tmp_path, EVENTS)
+    other = decoded(events, ({**ATTRIBUTES, "specversion": "2.0", "data": {"zone": "rest"}}, []))
+    assert list(gone.refused.timestamps) == [TIME, TIME]
+    assert list(other.refused.timestamps) == [TIME]
+
+
 def test_rows_are_read_after_a_change_and_never_before_it(tmp_path: Path) -> None:
     rest, light = {"zone": "rest"}, {"zone": "light"}
     found = decoded(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fugu.dataflows.base.errors import StartRefused
-from fugu.dataflows.state.directory import StateDirectory
+from fugu.dataflows.state.directory import MOVED, MovedDirectory, StateDirectory
 from tests.dataflows.state.fingerprints import FINGERPRINT
 
 HOLDER = """
@@ -168,3 +168,13 @@ def test_a_path_that_cannot_be_a_directory_is_named(tmp_path: Path) -> None:
     for path in (tmp_path / "file", tmp_path / "file" / "state"):
         with pytest.raises(StartRefused, match=f"state directory {path} cannot be used"):
             StateDirectory(path).lock()
+
+
+def test_a_state_that_is_being_moved_is_owned_by_the_move_alone(tmp_path: Path) -> None:
+    (tmp_path / MOVED).write_bytes(b"{}")
+    path = tmp_path / "shard-0000"
+    with pytest.raises(StartRefused, match="run it once more"):
+        StateDirectory(path).lock()
+    moved = MovedDirectory(path)
+    moved.lock()
+    moved.unlock()

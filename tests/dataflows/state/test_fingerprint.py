@@ -9,7 +9,7 @@ from fugu.dataflows.state.fingerprint import Fingerprint, check_same
 from tests.dataflows.state.fingerprints import FINGERPRINT
 
 CHANGES: dict[str, tuple[Any, str]] = {
-    "pipeline": ("steps-per-hour", "correct name or state.directory"),
+    "pipeline": ("steps-per-hour", "correct name, state.directory or state.topic"),
     "steps": (["source", "sinks"], "would drop their state"),
     "operator": ("paper_crr", "fugu migrate OLD NEW"),
     "implementation": (2, "run fugu state upgrade, which keeps all budgets"),
@@ -56,6 +56,11 @@ def test_the_same_pipeline_continues_whatever_its_topics_hold_now() -> None:
     check_same(FINGERPRINT, FINGERPRINT.model_copy(update={"sink_begin": [7, 7]}))
 
 
+def test_a_change_of_a_state_in_kafka_is_refused_with_what_can_be_done_there() -> None:
+    with pytest.raises(StartRefused, match=r"no command can change a state yet(?s:.)*--finish"):
+        check_same(FINGERPRINT, FINGERPRINT.model_copy(update={"law": "other"}), in_kafka=True)
+
+
 @pytest.mark.parametrize("field", CHANGES)
 def test_a_change_is_refused_with_what_to_do(field: str) -> None:
     value, advice = CHANGES[field]
@@ -95,6 +100,6 @@ def test_a_new_pipeline_over_the_same_records_is_said_to_be_a_second_release(fie
 
 @pytest.mark.parametrize("field", ["source_identity", "partitions"])
 def test_a_new_pipeline_over_new_records_is_not(field: str) -> None:
-    with pytest.raises(StartRefused, match="new name, state directory and sink topic") as caught:
+    with pytest.raises(StartRefused, match="new name, state and sink topic") as caught:
         check_same(FINGERPRINT, FINGERPRINT.model_copy(update={field: CHANGES[field][0]}))
     assert "second time" not in str(caught.value)

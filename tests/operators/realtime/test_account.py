@@ -11,6 +11,7 @@ import pytest
 
 from fugu.operators.noise.additive import BudgetBelowResolution
 from fugu.operators.noise.gaussian_precision import delta_of_draw
+from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.realtime.account import account_of, exact_budget
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.realtime.real_time_release import RealTimeRelease
@@ -98,3 +99,10 @@ def test_an_account_is_the_best_one_within_a_sixtieth_of_what_it_reserves(change
 def test_a_schedule_without_a_value_is_refused_as_such() -> None:
     with pytest.raises(BudgetBelowResolution, match="pay for no measurement"):
         account_of(0.01, 1e-6, share=partial(constant, changed=1, number=10**9))
+
+
+def test_delta_covers_draws_that_signed_amounts_move_by_twice_their_steps() -> None:
+    """Neighbours take a figure from the largest amount to its opposite in one draw."""
+    cap = PersonalCap(at_most=1, ticks=100, signed=True)
+    release = RealTimeRelease(1, 1, 1, epsilon=20.0, delta=1e-6, personal_cap=cap)
+    assert release.account.reserved >= delta_of_draw(2 * release.schedule.first, 20.0)

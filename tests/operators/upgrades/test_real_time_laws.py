@@ -13,6 +13,7 @@ import pytest
 from fugu.operators.auditing.chosen_points import ChosenPoints
 from fugu.operators.mechanism import Inputs
 from fugu.operators.noise.gaussian_precision import delta_of_draw
+from fugu.operators.personal_cap import cap_of
 from fugu.operators.realtime.account import Account, paid_by
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.realtime.real_time_release import RealTimeRelease
@@ -77,6 +78,8 @@ def test_the_laws_of_implementation_2_are_recognised(kind: str) -> None:
     """The pins were made by that implementation."""
     laws = []
     for example in KINDS[kind].examples():
+        if cap_of(example.mechanism) is not None:  # which nothing had then
+            continue
         assert isinstance(example.mechanism, RealTimeRelease | LocalRealTimeRelease)
         digest = law_digest_before(example.mechanism, 2)
         assert digest is not None

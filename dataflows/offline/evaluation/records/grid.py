@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from fugu.dataflows.base.errors import ConfigurationError, FuguError
+from fugu.dataflows.base.problems import problems
 from fugu.dataflows.kinds import KINDS, Operator
 from fugu.dataflows.offline.evaluation.candidates import Candidate, chosen_epsilons
 from fugu.dataflows.pipeline.mechanisms import configure
@@ -100,9 +101,8 @@ def _stated(file: PipelineFile, kind: str, epsilon: float) -> Candidate:
     try:
         return _candidate(file, kind, epsilon)
     except ValidationError as error:
-        problem = error.errors()[0]
-        where = ".".join(str(part) for part in problem["loc"])
-        reason = f"{where} {problem['msg'].lower()}"
+        location, advice = next(problems(error, KINDS[kind]))
+        reason = f"{'.'.join(map(str, location))} {advice}"
     except ConfigurationError as error:
         reason = str(error)
     raise FuguError(f"--epsilons {epsilon:g}: {kind} cannot take it ({reason})")

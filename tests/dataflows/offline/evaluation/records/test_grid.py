@@ -169,7 +169,7 @@ def test_epsilons_that_are_no_positive_numbers_are_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "epsilon", "rival", "says"),
     [
-        (PIPELINE, 51.0, "crr", "--epsilons 51: crr cannot take it (epsilon input should be less"),
+        (PIPELINE, 51.0, "crr", "--epsilons 51: crr cannot take it (epsilon must be at most 50)"),
         (PIPELINE, 1.0, "laplace", "reads the same values as crr. Write some of: crr, paper_crr"),
         (POWER, 1.0, "gauss", "reads the same values as laplace. Write some of: laplace"),
     ],

@@ -1,0 +1,271 @@
+"""State in Kafka beside state on disk: records/s in turn, bytes of the changelog, reading back, and
+how long a partition stands still after `kill -9`."""
+
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from threading import Event, Thread
+
+from confluent_kafka import Consumer, TopicPartition
+
+from bench.child import ChildFailed
+from bench.comparison.contestants import FUGU, Fugu, Place
+from bench.comparison.data import ALPHABET, Writing, fill, stream_of, write_model
+from bench.comparison.topics import Topics
+from bench.comparison.watched import Watched, speed
+from bench.stream import key_of
+from fugu.dataflows.flows.state_in_kafka import SETTINGS
+
+RATIO, RESTORE_SECONDS, BEHIND_SESSION_SECONDS, SESSION_SECONDS = 0.8, 20.0, 10.0, 10.0
+"""Goals: records/s of those with a state on disk, reading a million rows back, taking over."""
+STORES = {
+    "store: disk": ({"transactions": False}, {"every": "500ms"}),
+    "store: disk, transactions": ({"transactions": True}, {"every": "500ms"}),
+    "store: kafka": ({}, {"store": "kafka", "every": "500ms"}),
+}
+"""Sections `kafka` and `state` of what is compared."""
+KAFKA = "store: kafka"
+_PARTITIONS = 4
+_WHOLE = "1073741824"
+"""A segment that is written to is not compacted, so every byte can be counted."""
+_TAKEN_OVER = re.compile(r"partition \d+: taken over at offset \d+, (\d+) streams, ([\d.]+) s")
+_WARM_UP, _SECONDS = 1.5, 3.0
+_FED_PAUSE_SECONDS = 0.002
+_OVER_SECONDS = 1.0
+"""After it, what a copy that was killed had committed is read."""
+_PATIENCE_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was asked for, and how busy the machine was already (load average of a minute)."""
+
+    command: str
+    rounds: int
+    records: int
+    users: int
+    rows: int
+    takeover_users: int
+    load_before: float
+
+
+@dataclass(frozen=True)
+class Restored:
+    """Reading rows of one partition back, and the start of a process until its next release."""
+
+    rows: int
+    seconds: float
+    start_seconds: float
+    bytes_per_row: float
+
+
+@dataclass(frozen=True)
+class Results:
+    """Records/s of each store by rounds, bytes a record and row, and seconds without a release."""
+
+    settings: Settings
+    rates: dict[str, list[float]]
+    bytes_per_record: list[float]
+    restored: list[Restored]
+    stood_still: list[float]
+
+    @property
+    def ratio(self) -> float:
+        """Records/s for each record/s with a state on disk, the median over rounds."""
+        pairs = zip(self.rates[KAFKA], self.rates["store: disk"], strict=True)
+        return median(kafka / disk for kafka, disk in pairs)
+
+    @property
+    def document(self) -> dict[str, object]:
+        """All of it."""
+        return {"ratio": self.ratio, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class KafkaState:
+    """Where Fugu runs."""
+
+    topics: Topics
+    folder: Path
+
+    def measure(self, settings: Settings, say: Callable[[str], None]) -> Results:
+        """Everything; the stores take turns."""
+        rates: dict[str, list[float]] = {name: [] for name in STORES}
+        bytes_per_record, restored, stood_still = [], list[Restored](), list[float]()
+        say(f"producing {settings.records:,} records")
+        source = self.topics.make("source", _PARTITIONS)
+        stream = stream_of(settings.users, _PARTITIONS)
+        fill(self.topics.bootstrap, source, stream, settings.records)
+        for number in range(1, settings.rounds + 1):
+            for name in STORES:
+                say(f"round {number} of {settings.rounds}: {name}")
+                with self._placed(source, _PARTITIONS) as placed:
+                    rates[name].append(self._rate(placed, name, settings))
+                    if name == KAFKA:
+                        bytes_per_record.append(placed.state_bytes() / settings.records)
+        self.topics.remove(source)
+        for number in range(1, settings.rounds + 1):
+            say(f"restore {number} of {settings.rounds}, {settings.rows:,} rows")
+            restored.append(self._restored(settings.rows))
+            say(f"takeover {number} of {settings.rounds}")
+            stood_still.append(self._stood_still(settings.takeover_users))
+        return Results(settings, rates, bytes_per_record, restored, stood_still)
+
+    def _rate(self, placed: "Placed", name: str, settings: Settings) -> float:
+        with placed.fugu(name, settings.users) as watched:
+            found = speed(
+                watched,
+                placed.published,
+                warm_up=_WARM_UP,
+                seconds=_SECONDS,
+                source_records=settings.records,
+            )
+            watched.wait_for(lambda now: now >= settings.records, placed.published)
+            watched.stop()
+        return found.records_per_second
+
+    def _restored(self, rows: int) -> Restored:
+        with self.topics.fresh("rows", 1) as source, self._placed(source, 1) as placed:
+            sent = stream_of(rows, 1).one_each()
+            self._send(source, sent, rows)
+            with placed.fugu(KAFKA, rows) as watched:
+                watched.wait_for(lambda now: now >= rows, placed.published)
+                watched.stop()
+            kept = placed.state_bytes() / rows
+            self._send(source, stream_of(rows, 1).one_each(), 100)
+            began, before = time.perf_counter(), placed.published()
+            with placed.fugu(KAFKA, rows) as watched:
+                watched.wait_for(lambda now: now > before, placed.published)
+                took = time.perf_counter() - began
+                found = _TAKEN_OVER.search(watched.said)
+                watched.stop()
+            if found is None or int(found[1]) != rows:
+                raise ChildFailed(f"{rows:,} rows were not read back")
+        return Restored(rows, float(found[2]), took, kept)
+
+    def _stood_still(self, users: int) -> float:
+        """Seconds from `kill -9` to the next committed release, under a steady load."""
+        with ExitStack() as stack:
+            source = stack.enter_context(self.topics.fresh("taken-over", 1))
+            placed = stack.enter_context(self._placed(source, 1))
+            self._send(source, stream_of(users, 1).one_each(), users)
+            first = stack.enter_context(placed.fugu(KAFKA, users))
+            first.wait_for(lambda now: now >= users, placed.published)
+            second = stack.enter_context(placed.fugu(KAFKA, users))
+            second.wait_for(lambda _: "copy " in second.said, placed.published)
+            stack.enter_context(self._fed(source, users))
+            with self._committed(placed.place.sink) as arrived:
+                while not arrived():
+                    time.sleep(_FED_PAUSE_SECONDS)
+                first.kill()
+                killed = time.perf_counter()
+                while not (found := arrived()) or found - killed < _OVER_SECONDS:
+                    if time.perf_counter() - killed > _PATIENCE_SECONDS:
+                        raise ChildFailed(f"nobody took over:\n{second.said[-2_000:]}")
+            second.stop()
+        return found - killed
+
+    def _send(self, source: str, sent: Iterator[tuple[int, bytes]], count: int) -> None:
+        with Writing(self.topics.bootstrap) as writing:
+            for user, value in islice(sent, count):
+                writing.send(source, 0, key_of(user), value)
+
+    @contextmanager
+    def _fed(self, source: str, users: int) -> Iterator[None]:
+        """Some hundred records a second, by a thread of its own."""
+        stop = Event()
+
+        def feed() -> None:
+            with Writing(self.topics.bootstrap) as writing:
+                for user, value in stream_of(users, 1).records():
+                    writing.send(source, 0, key_of(user), value)
+                    if stop.wait(_FED_PAUSE_SECONDS):
+                        return
+
+        thread = Thread(target=feed)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+
+    @contextmanager
+    def _committed(self, sink: str) -> Iterator[Callable[[], float | None]]:
+        """When the next committed release came; None if none has for a tenth of a second."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.topics.bootstrap,
+                "group.id": "bench-takeover",
+                "enable.auto.commit": False,
+                "isolation.level": "read_committed",
+            }
+        )
+        with closing(consumer):
+            _, end = consumer.get_watermark_offsets(TopicPartition(sink, 0))
+            consumer.assign([TopicPartition(sink, 0, end)])
+
+            def arrived() -> float | None:
+                message = consumer.poll(0.1)
+                return None if message is None or message.error() else time.perf_counter()
+
+            yield arrived
+
+    @contextmanager
+    def _placed(self, source: str, partitions: int) -> Iterator["Placed"]:
+        settings = {**SETTINGS, "segment.bytes": _WHOLE}
+        with (
+            self.topics.sink(partitions) as sink,
+            self.topics.counted(sink, partitions) as published,
+            self.topics.fresh("state", partitions, **settings) as state,
+            TemporaryDirectory(prefix="state-", dir=self.folder) as name,
+        ):
+            folder = Path(name)
+            model = write_model(folder, ALPHABET)
+            place = Place(self.topics.bootstrap, source, sink, model, folder)
+            yield Placed(self.topics, place, state, partitions, published)
+
+
+@dataclass
+class Placed:
+    """One pipeline with topics of its own; `published` counts what is committed in the sink."""
+
+    topics: Topics
+    place: Place
+    state: str
+    partitions: int
+    published: Callable[[], int]
+    started: int = 0
+
+    def fugu(self, store: str, users: int) -> Watched:
+        """`fugu run`, once more."""
+        kafka, state = STORES[store]
+        self.started += 1
+        own = {"topic": self.state} if store == KAFKA else {}
+        room = {"max_keys": users, "max_megabytes": 16_384}
+        contestant: Fugu = replace(
+            FUGU,
+            kafka={**FUGU.kafka, **kafka},
+            state={**state, **own, **room},
+            pipeline=self.place.sink,
+        )
+        folder = self.place.folder / str(self.started)
+        folder.mkdir()
+        command = contestant.command(Path(sys.executable), replace(self.place, folder=folder))
+        return Watched(command, {"TMPDIR": str(folder)}, folder / "log")
+
+    def state_bytes(self) -> int:
+        """Keys and values in the state topic."""
+        return sum(
+            len(message.key() or b"") + len(message.value() or b"")
+            for partition in range(self.partitions)
+            for messages in self.topics.messages(self.state, partition)
+            for message in messages
+        )

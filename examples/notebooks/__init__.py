@@ -1,0 +1,1 @@
+"""Three notebooks for analysts, who read sanitized topics with `fugu.read`."""

@@ -1,0 +1,166 @@
+"""What happens every day to topics and copies is taken for no fault, and refuses nothing."""
+
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+from kafka import KafkaAdminClient, TopicPartition
+
+from fugu.dataflows.base.errors import GivenAway
+from fugu.dataflows.copies.owned import Owned
+from fugu.dataflows.flows.streams import StreamsPlan
+from fugu.dataflows.kafka.native.settings import MEMBER
+from tests.faults.copies import step, take_in
+from tests.faults.test_copy_takeover import FEW, House, house, make, run_to_its_end
+from tests.kafka.topics import TopicFactory
+from tests.kafka.transactions import transaction, transactional_producer
+
+__all__ = ["house", "make"]
+SESSION_MILLISECONDS = 6_000
+"""The shortest that a broker takes by default."""
+
+
+def remove_all(house: House, topic: str) -> int:
+    """Remove what a topic holds, marks of transactions too, as retention does; its end."""
+    with closing(house.copies.planned.client.reader(topic, committed=False)) as reader:
+        end = reader.bounds([0])[0].end
+    with KafkaAdminClient(bootstrap_servers=house.bootstrap) as admin:
+        admin.delete_records({TopicPartition(topic, 0): end})
+    return end
+
+
+def test_releases_that_retention_has_removed_are_not_missed(house: House) -> None:
+    """A sink is kept for a week by default, and the state counts what it has released."""
+    copy = house.first()
+    take_in(copy, house.feed())
+    copy.cut()
+    assert remove_all(house, house.document["sink"]["topic"]) == FEW + 1
+    successor = house.successor()
+    take_in(successor, house.feed())
+    successor.cut()
+    assert len(house.released()) == FEW
+
+
+def test_a_ledger_in_which_others_have_a_transaction_open_is_no_obstacle(
+    make: Callable[..., House], topics: TopicFactory
+) -> None:
+    """Of a pipeline whose epochs take minutes there is nearly always one."""
+    ledger = topics("ledger", partitions=1, configs={"cleanup.policy": "compact"})
+    house = make(1, {"ledger": {"topic": ledger}, "budget": {"total": 6.0}})
+    copy = house.first()
+    other = house.copies.planned.client.copy_writer("fugu-test-other", 60_000)
+    with closing(other):
+        other.put(ledger, 0, [(b"of another", b"pipeline")])
+        other.acknowledge()
+        for _ in range(2):
+            take_in(copy, house.feed())
+            copy.cut()
+        ledgers = [one for one in copy.owned[0].accounts if one.topic == ledger]
+        assert [one.begin > 1 for one in ledgers] == [True]
+        successor = house.successor()
+        take_in(successor, house.feed())
+        successor.cut()
+    house.require_one_outcome_each()
+
+
+def test_marks_behind_the_last_record_are_passed_though_nothing_follows(house: House) -> None:
+    copy = house.first()
+    take_in(copy, house.feed())
+    copy.cut()
+    with transactional_producer(house.bootstrap) as producer:
+        transaction(producer, house.source, [b"never counts"] * 3, commit=False)
+    deadline = time.monotonic() + 30
+    while copy._reader.position(0) == FEW:
+        assert time.monotonic() < deadline
+        step(copy)
+    copy.cut()
+    end = remove_all(house, house.source)
+    assert house.successor().owned[0].position == end == FEW + 4
+
+
+def test_a_partition_that_waits_for_a_schema_keeps_no_other_one_waiting(
+    make: Callable[..., House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = make(2)
+    copy = house.first()
+    with monkeypatch.context() as without_one:
+        without_one.setattr(StreamsPlan, "is_ready", lambda _, batch: batch.partition != 0)
+        house.feed(partitions=[0])
+        while not copy._held:
+            step(copy)
+        house.feed(partitions=[1])
+        take_in(copy, FEW, partition=1)
+        copy.cut()
+    assert copy.owned[0].position == 0
+    take_in(copy, FEW)
+    assert copy._held == []
+
+
+def test_nothing_is_finished_while_another_copy_has_a_partition(
+    make: Callable[..., House],
+) -> None:
+    """Nobody else goes on with a partition whose streams are finished."""
+    house = make(2, {"operator": {"kind": "threshold_perturbation", "window": 3, "threshold": 2}})
+    first = house.first()
+    end = house.feed(partitions=range(2))
+    for partition in range(2):
+        take_in(first, end, partition)
+    first.cut()
+
+    def finishing(plan: StreamsPlan) -> StreamsPlan:
+        return replace(plan, finishing="drain")
+
+    finisher = house.copies.join("finisher", finishing)
+    house.copies.settle(1, 1)
+    for _ in range(10):
+        step(finisher)
+    finisher.cut()
+    finisher.close()
+    house.copies.running.remove(finisher)
+    house.copies.settle(2)
+    assert not any(owned.finished for owned in first.owned.values())
+
+
+def test_a_copy_that_is_given_added_partitions_alone_says_that_it_is_spare(house: House) -> None:
+    house.first()
+    second = house.copies.join("second")
+    house.copies.settle(1, 0)
+    second.given([1], "second")
+    assert second.metrics.standing.spare
+    step(second)
+    assert second.owned == {}
+
+
+@pytest.mark.slow
+def test_a_copy_that_stood_still_in_a_restore_begins_again_and_is_not_refused(
+    make: Callable[..., House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its successor wrote meanwhile looks to it as if somebody had reset the group."""
+    house = make(1)
+    first = house.first()
+    take_in(first, house.feed())
+    first.cut()
+    first.close()
+    house.copies.running.clear()
+    for setting in "session.timeout.ms", "max.poll.interval.ms":
+        monkeypatch.setitem(MEMBER, setting, SESSION_MILLISECONDS)
+    sleeper = house.copies.join("sleeper")
+    original = sleeper._takeover._owned
+
+    def after_a_pause(partition: int, committed: int | None) -> Owned:
+        awake = house.copies.join("awake")
+        deadline = time.monotonic() + 30
+        while not awake.owned:
+            assert time.monotonic() < deadline
+            step(awake)
+            time.sleep(0.01)
+        take_in(awake, house.feed())
+        awake.cut()
+        return original(partition, committed)
+
+    monkeypatch.setattr(sleeper._takeover, "_owned", after_a_pause)
+    with pytest.raises(GivenAway):
+        run_to_its_end(sleeper)
+    house.require_one_outcome_each()

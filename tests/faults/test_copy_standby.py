@@ -1,0 +1,133 @@
+"""A copy that follows the tables of others reads the rest alone when it takes them over."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fugu.dataflows.copies import takeover
+from fugu.dataflows.copies.copy import Copy
+from fugu.dataflows.kafka.client import Bounds
+from fugu.dataflows.kafka.native.settings import MEMBER
+from tests.faults.copies import step, take_in
+from tests.faults.test_copy_takeover import House
+from tests.kafka.pipelines import SECRET, SECRET_VARIABLE
+from tests.kafka.topics import TopicFactory
+
+Reads = list[tuple[int, Bounds]]
+
+
+@pytest.fixture
+def make(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[int], House]]:
+    monkeypatch.setenv(SECRET_VARIABLE, SECRET)
+    monkeypatch.setitem(MEMBER, "heartbeat.interval.ms", 300)
+    made: list[House] = []
+
+    def house(partitions: int) -> House:
+        made.append(House(bootstrap, topics, tmp_path / str(len(made)), partitions))
+        return made[-1]
+
+    yield house
+    for one in made:
+        one.copies.close()
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
+    """Partitions of the state that were read at a takeover, and from where to where."""
+    found: Reads = []
+    read_to = takeover._read_to
+
+    def noted(reader: object, partition: int, bounds: Bounds, *rest: object) -> None:
+        found.append((partition, bounds))
+        read_to(reader, partition, bounds, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(takeover, "_read_to", noted)
+    return found
+
+
+def follow(spare: Copy, owner: Copy, partition: int) -> None:
+    """Step a copy until it has followed everything that the owner has committed."""
+    deadline = time.monotonic() + 30
+    followed = spare._takeover._followed
+    while followed._next.get(partition, 0) < owner.owned[partition].end - 1:
+        assert time.monotonic() < deadline, "the spare copy does not follow"
+        step(spare)
+
+
+def spent_all(house: House, owner: Copy) -> None:
+    """Two blocks, of which one is behind another one."""
+    for _ in range(2):
+        take_in(owner, house.feed())
+        owner.cut()
+
+
+def test_a_copy_with_all_tables_reads_nothing_again_and_publishes_the_same_bytes(
+    make: Callable[[int], House], reads: Reads
+) -> None:
+    house = make(1)
+    first = house.first()
+    spent_all(house, first)
+    spare = house.copies.join("spare")
+    spare._takeover.standby = "all"
+    house.copies.settle(1, 0)
+    follow(spare, first, 0)
+    spent_all(house, first)
+    follow(spare, first, 0)
+    take_in(first, house.feed())
+    first._writer.acknowledge()
+    end = first.owned[0].end
+    first.close()
+    house.copies.running.remove(first)
+    house.copies.settle(1)
+    [*_, (_, bounds)] = reads
+    assert bounds.start >= end - 1
+    take_in(spare, house.fed)
+    spare.cut()
+    house.require_one_outcome_each()
+
+
+def test_a_copy_follows_what_it_gave_up_where_kept_says_so(
+    make: Callable[[int], House], reads: Reads
+) -> None:
+    house = make(2)
+    first = house.first()
+    first._takeover.standby = "kept"
+    house.feed(partitions=(0, 1))
+    for partition in (0, 1):
+        take_in(first, house.fed, partition)
+    first.cut()
+    second = house.copies.join("second")
+    house.copies.settle(1, 1)
+    [given] = second.owned
+    second.cut()
+    follow(first, second, given)
+    end = second.owned[given].end
+    second.leave()
+    house.copies.running.remove(second)
+    house.copies.settle(2)
+    [*_, (partition, bounds)] = reads
+    assert (partition, bounds.start >= end - 1) == (given, True)
+    assert first._takeover._followed._reader is None
+
+
+def test_a_chain_in_which_something_is_wrong_is_read_from_its_start(
+    make: Callable[[int], House], reads: Reads
+) -> None:
+    house = make(1)
+    first = house.first()
+    spent_all(house, first)
+    spare = house.copies.join("spare")
+    spare._takeover.standby = "all"
+    house.copies.settle(1, 0)
+    follow(spare, first, 0)
+    spare._takeover._followed._chains[0]._problem = "block 1 of generation 1 was deleted"
+    first.leave()
+    house.copies.running.remove(first)
+    house.copies.settle(1)
+    [*_, (_, bounds)] = reads
+    assert bounds.start == 0
+    assert spare.owned[0].position == house.fed
