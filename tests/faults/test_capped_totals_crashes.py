@@ -25,6 +25,7 @@ OPERATOR = {
 }
 
 
+@pytest.mark.acceptance
 def test_killed_processes_release_the_same_totals_of_the_same_people(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:

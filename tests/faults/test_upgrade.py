@@ -25,13 +25,18 @@ from tests.faults.recorded_states import (
 from tests.faults.test_state_moves import killed_inside
 from tests.kafka.pipelines import ALPHABET, fugu, refusal, refused, running
 from tests.kafka.records import end_offsets, produce, read_topic
+from tests.thinned import in_acceptance
 
 CHANGES = re.compile(r"(epsilon|epsilon_per_batch|window): ")
 HALF = STEPS + STEPS // 2
 REFUSED_IN_TWO_RUNS = 2 * STEPS // 4
+COMPILING = ("adaptive_crr", "batched_crr", "cold_start_crr")
+"""Kinds that compile for long; `crr` is like them."""
 
 
-@pytest.mark.parametrize("kind", OPERATORS)
+@pytest.mark.parametrize(
+    "kind", [in_acceptance(one) if one in COMPILING else one for one in OPERATORS]
+)
 def test_a_recorded_state_goes_on_with_its_budgets(
     kind: str, bootstrap: str, tmp_path: Path
 ) -> None:
