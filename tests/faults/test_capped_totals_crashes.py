@@ -5,6 +5,7 @@ from pathlib import Path
 from random import Random
 
 import orjson
+import pytest
 
 from tests.faults.feeding import PARTITIONS
 from tests.faults.killed_shards import Whole, killed_and_undisturbed
