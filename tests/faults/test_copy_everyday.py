@@ -25,8 +25,14 @@ SESSION_MILLISECONDS = 6_000
 
 def remove_all(house: House, topic: str) -> int:
     """Remove what a topic holds, marks of transactions too, as retention does; its end."""
-    with closing(house.copies.planned.client.reader(topic, committed=False)) as reader:
+    client, deadline = house.copies.planned.client, time.monotonic() + 30
+    with closing(client.reader(topic, committed=False)) as reader:
         end = reader.bounds([0])[0].end
+    with closing(client.reader(topic)) as reader:
+        while (settled := reader.bounds([0])[0].end) < end:
+            assert time.monotonic() < deadline, "a commit was not marked"
+            time.sleep(0.05)
+    end = settled
     with KafkaAdminClient(bootstrap_servers=house.bootstrap) as admin:
         admin.delete_records({TopicPartition(topic, 0): end})
     return end
