@@ -61,6 +61,12 @@ _KAFKA_STATE = (3, 2_400_000, 10_000, 1_000_000, 100_000)
 _FLOOD = (1_000_000, 100_000)
 _TEMPORAL = (100_000, 2_000, 3, 100_000)
 _PARTITIONS = 4
+_FewRecords = Annotated[
+    bool, typer.Option("--quick", help="Few users and records, to see that it works.")
+]
+_Results = Annotated[
+    Path | None, typer.Option(help="Where the files go; bench/results if all is measured as usual.")
+]
 
 app = typer.Typer(add_completion=False)
 app.add_typer(without_kafka.app)
@@ -91,10 +97,7 @@ def peers(
         bool, typer.Option("--quick", help="One short round, to see that everything works.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print what peers.json holds.")] = False,
-    results: Annotated[
-        Path | None,
-        typer.Option(help="Where the files go; bench/results if all is measured as usual."),
-    ] = None,
+    results: _Results = None,
 ) -> None:
     """Compare Fugu with what people would use instead, doing the same job on the same records.
 
@@ -205,13 +208,8 @@ def one_and_two(
 @app.command()
 def scaling(
     rounds: Annotated[int, typer.Option(min=1, help="Runs of each case.")] = _SCALING,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Few users and records, to see that it works.")
-    ] = False,
-    results: Annotated[
-        Path | None,
-        typer.Option(help="Where the files go; bench/results if all is measured as usual."),
-    ] = None,
+    quick: _FewRecords = False,
+    results: _Results = None,
 ) -> None:
     """Measure the cost of a record by users, symbols and skew; restart; bytes of state.
 
@@ -234,13 +232,8 @@ def scaling(
 @app.command(name="kafka-state")
 def kafka_state(
     rounds: Annotated[int, typer.Option(min=1, help="Measurements of each.")] = _KAFKA_STATE[0],
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Few users and records, to see that it works.")
-    ] = False,
-    results: Annotated[
-        Path | None,
-        typer.Option(help="Where the files go; bench/results if all is measured as usual."),
-    ] = None,
+    quick: _FewRecords = False,
+    results: _Results = None,
 ) -> None:
     """Compare a state in Kafka with one on disk; read rows back; take over after kill -9.
 

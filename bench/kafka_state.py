@@ -45,7 +45,7 @@ _PATIENCE_SECONDS = 120.0
 
 @dataclass(frozen=True)
 class Settings:
-    """What was asked for, and how busy the machine was already (load average of a minute)."""
+    """Hold what was asked for, and how busy the machine was (load average of a minute)."""
 
     command: str
     rounds: int

@@ -15,7 +15,7 @@ from bench.page import Page
 
 
 def kafka_state_page(results: Results) -> Page:
-    """What a person wants to know."""
+    """Return the page about what was measured."""
     settings = results.settings
     rounds = [f"round {number}" for number in range(1, settings.rounds + 1)]
     rates = [[name, *figures(0, median(found), *found)] for name, found in results.rates.items()]

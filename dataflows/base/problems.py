@@ -22,7 +22,7 @@ _BOUNDS = {
     "less_than": ("less than", "lt"),
     "less_than_equal": ("at most", "le"),
 }
-"""How a bound of a number is said, and where pydantic has it."""
+"""Say a bound of a number in words, by the name that pydantic has for it."""
 
 
 def problems(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[Location, str]]:

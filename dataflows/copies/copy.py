@@ -33,7 +33,7 @@ from fugu.dataflows.kafka.sink import count_out
 from fugu.dataflows.state.state_topic import StateTopic
 
 Written = Sequence[Outgoing]
-"""What a batch has become: records for each output of the plan, in its order."""
+"""Hold the records that a batch has become, for each output of the plan, in its order."""
 
 Polled = tuple[float, Batch]
 """A batch, and the moment of the poll that brought it."""

@@ -14,7 +14,7 @@ from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.temporal.temporal_perturbation import End
 
 CopiedTable = RowTable | MergeTable
-"""What a copy keeps of a partition."""
+"""Hold what a copy keeps of a partition."""
 
 
 class Work(ABC):

@@ -14,7 +14,7 @@ SETTINGS = {
     "delete.retention.ms": "3600000",
     "min.compaction.lag.ms": "0",
 }
-"""What a state topic is created with."""
+"""Name the settings that a state topic is created with."""
 _REQUIRED = {"cleanup.policy": "compact", "min.compaction.lag.ms": "0"}
 _LARGEST_RECORD = 1_000_000
 _IN_SYNC = "min.insync.replicas"

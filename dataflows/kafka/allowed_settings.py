@@ -35,7 +35,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }
 ALLOWED_SETTINGS = tuple(_TYPES)
 PRODUCING = frozenset({"compression.level", "compression.type"})
-"""Those that only writing has."""
+"""Name the settings that only writers have."""
 
 Value = str | int | bool
 

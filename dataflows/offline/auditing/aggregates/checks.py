@@ -6,6 +6,8 @@ from fugu.dataflows.offline.auditing.aggregates.as_drawn import apart
 from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison
 from fugu.dataflows.offline.auditing.audited import ROOT, Check
 from fugu.dataflows.stages.merging import SCHEDULE
+from fugu.operators.guarantee import Guarantee
+from fugu.operators.loss import GaussianLoss
 
 _RUNS = [SCHEDULE, b"1", b"2"]
 
@@ -19,6 +21,17 @@ def checks(comparison: Comparison, sensitivity: int) -> Iterator[Check]:
         found <= sensitivity,
         f"{found:,} of {sensitivity:,} units",
     )
+
+
+def as_stated(guarantee: Guarantee, squares: int) -> Iterator[Check]:
+    """Yield a check that neighbours are no more squared grid steps apart than a promise of Gaussian
+    noise states."""
+    if isinstance(guarantee.loss, GaussianLoss):
+        yield Check(
+            "neighbours differ by no more squared grid steps than the promise states",
+            squares <= guarantee.loss.squares,
+            f"{squares:,} of {guarantee.loss.squares:,}",
+        )
 
 
 def around(comparison: Comparison) -> Iterator[Check]:

@@ -12,15 +12,13 @@ from fugu.dataflows.offline.auditing.aggregates.building import (
     extent_of,
     with_few_groups,
 )
-from fugu.dataflows.offline.auditing.aggregates.checks import checks
+from fugu.dataflows.offline.auditing.aggregates.checks import as_stated, checks
 from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison
 from fugu.dataflows.offline.auditing.audited import ROOT, Audited, Check, WorstCase
 from fugu.dataflows.offline.auditing.gaussian_loss import nats_at
 from fugu.dataflows.offline.auditing.shapes import DRAWS, follows_gaussian
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.auditing.steps_as_drawn import Steps, steps_of
-from fugu.operators.guarantee import Guarantee
-from fugu.operators.loss import GaussianLoss
 from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.realtime.real_time_release import RealTimeRelease
@@ -59,7 +57,7 @@ def audited_real_time(file: PipelineFile, steps: int) -> Audited:
         checks=(
             *checks(comparison, release.sensitivity * (2 if cap else release.changed_bins)),
             Check(PUBLIC, measured.public),
-            *_stated(guarantee, squares),
+            *as_stated(guarantee, squares),
             _law(comparison, release, int(measured.steps[0])),
         ),
         attacks=tuple(attacks_on(guarantee, comparison, numbers, lambda said: None)),
@@ -102,15 +100,6 @@ def _capped_squares(
             periods[cap.period_of(tick)] += sum(int(unit) ** 2 for unit in apart)
         most = max(most, *periods.values())
     return -(-most * int(measured.steps.max()) ** 2 // sensitivity**2)
-
-
-def _stated(guarantee: Guarantee, squares: int) -> Iterator[Check]:
-    if isinstance(guarantee.loss, GaussianLoss):
-        yield Check(
-            "neighbours differ by no more squared grid steps than the promise states",
-            squares <= guarantee.loss.squares,
-            f"{squares:,} of {guarantee.loss.squares:,}",
-        )
 
 
 def _law(comparison: Comparison, release: RealTimeRelease, steps: int) -> Check:

@@ -13,15 +13,13 @@ from fugu.dataflows.offline.auditing.aggregates.building import (
     extent_of,
     with_few_groups,
 )
-from fugu.dataflows.offline.auditing.aggregates.checks import checks
+from fugu.dataflows.offline.auditing.aggregates.checks import as_stated, checks
 from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison, Truths
 from fugu.dataflows.offline.auditing.audited import ROOT, Audited, Check, WorstCase
 from fugu.dataflows.offline.auditing.gaussian_loss import nats_at
 from fugu.dataflows.offline.auditing.shapes import DRAWS, follows_gaussian
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.auditing.chosen_points import ChosenPoints
-from fugu.operators.guarantee import Guarantee
-from fugu.operators.loss import GaussianLoss
 from fugu.operators.mechanism import Inputs, Integers
 from fugu.operators.noise import wide_gaussian
 from fugu.operators.noise.gaussian_account import VARIANCE
@@ -54,7 +52,7 @@ def audited_totals(file: PipelineFile, steps: int) -> Audited:
         ),
         checks=(
             *checks(comparison, bound),
-            *_stated(guarantee, alike),
+            *as_stated(guarantee, alike),
             _law(comparison, totals),
         ),
         attacks=tuple(attacks_on(guarantee, comparison, numbers, lambda said: None)),
@@ -100,15 +98,6 @@ def _squares(totals: RunningTotal, comparison: Comparison) -> int:
             periods[block] += sum(int(unit) ** 2 for unit in other[tick] - base[tick])
         most = max(most, *periods.values())
     return most
-
-
-def _stated(guarantee: Guarantee, squares: int) -> Iterator[Check]:
-    if isinstance(guarantee.loss, GaussianLoss):
-        yield Check(
-            "neighbours differ by no more squared grid steps than the promise states",
-            squares <= guarantee.loss.squares,
-            f"{squares:,} of {guarantee.loss.squares:,}",
-        )
 
 
 def _law(comparison: Comparison, totals: RunningTotal) -> Check:
