@@ -21,6 +21,7 @@ from fugu.operators.byte_fields import encode_fields
 from fugu.operators.mechanism import Inputs, Kind, Mechanism, TimedMechanism
 from fugu.operators.randomness import DrawScope
 from tests.conformance.example import Example
+from tests.conformance.examples import examples_where
 from tests.conformance.kinds import KINDS
 
 SECRET = fugu.Secret(bytes(range(32)))
@@ -38,14 +39,19 @@ def is_per_record(kind: str, example: Example) -> bool:
 
 
 ALL = {f"{kind}-{i}": (kind, e) for kind in KINDS for i, e in enumerate(KINDS[kind].examples())}
-TAKEN = {name: example for name, (kind, example) in ALL.items() if is_per_record(kind, example)}
-REFUSED = {name: example for name, (_, example) in ALL.items() if name not in TAKEN}
+REFUSED = {name: one for name, (kind, one) in ALL.items() if not is_per_record(kind, one)}
 
 
-@pytest.fixture(params=list(TAKEN))
+@pytest.fixture(
+    params=[
+        case
+        for kind in PER_RECORD
+        for case in examples_where(lambda mechanism: not needs_time(mechanism), [kind])
+    ]
+)
 def taken(request: pytest.FixtureRequest) -> Example:
-    example: Example = TAKEN[request.param]
-    return example
+    kind, number = request.param
+    return KINDS[kind].examples()[number]
 
 
 @pytest.fixture

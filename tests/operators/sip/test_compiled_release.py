@@ -18,13 +18,14 @@ from fugu.operators.sip.markov_model import MarkovModel
 from tests.operators.sip.chains import random_second_order
 from tests.operators.sip.equal_runs import ROWS, beliefs, compare, dense, sparse
 from tests.pins import pinned
+from tests.thinned import first_in_test
 
-ALPHABETS = (1, 2, 3, 5, 10, 64, 65, 256, 300)
+ALPHABETS = (2, 5, 65, 256, 1, 3, 10, 64, 300)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["optimal", "full_support"])
-@pytest.mark.parametrize("symbols", ALPHABETS)
+@pytest.mark.parametrize("symbols", first_in_test(ALPHABETS, 4))
 def test_compiled_and_numpy_give_the_same_bits(symbols: int, mode: Mode) -> None:
     """More than 100,000 releases over all alphabets."""
     rng, released = np.random.default_rng(symbols), 0
@@ -102,6 +103,7 @@ sys.modules["numba"] = None
 from fugu.operators import compiled
 from tests.conformance.kinds import KINDS
 from tests.operators import fixed_streams
+from tests.thinned import first_in_test
 kinds = ("adaptive_crr", "crr", "grr", "laplace", "oue")
 assert not compiled.available()
 assert not any(KINDS[kind].examples()[0].mechanism.runs for kind in kinds[:2])
