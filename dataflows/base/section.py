@@ -22,7 +22,6 @@ class Section(BaseModel):
         frozen=True,
         strict=True,
         hide_input_in_errors=True,
-        use_attribute_docstrings=True,
     )
 
 

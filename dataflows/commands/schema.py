@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import orjson
 import typer
 
+from fugu.dataflows.base.described_schema import described_schema
 from fugu.dataflows.base.durations import DURATION_PATTERN, between
 from fugu.dataflows.commands.output import print_json
 from fugu.dataflows.kinds import KINDS
@@ -56,7 +57,7 @@ def json_schema() -> Schema:
     """Return the JSON Schema of pipeline files."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **Pipeline.model_json_schema(),
+        **described_schema(Pipeline),
     }
 
 

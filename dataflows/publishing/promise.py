@@ -15,6 +15,7 @@ from typing import Any, Literal, Self, cast
 import orjson
 from pydantic import Field, TypeAdapter, ValidationError
 
+from fugu.dataflows.base.described_schema import described_schema
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.field_paths import released_name
 from fugu.dataflows.base.section import NO_FILES
@@ -217,5 +218,5 @@ def promise_schema() -> dict[str, Any]:
     """Return the JSON Schema of a promise."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **Promise.model_json_schema(mode="serialization"),
+        **described_schema(Promise, mode="serialization"),
     }

@@ -20,7 +20,7 @@ LARGEST_CONTENT = 64 * 1024 * 1024
 class Part(BaseModel):
     """Ignore keys of later versions, so that an older reader goes on."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class PromisedFile(Part):
