@@ -38,9 +38,9 @@ def parse(words: list[str]) -> None:
     command: Any = get_command(app)
     while isinstance(command, TyperGroup):
         name, *words = words
-        if name not in command.commands:
+        command = command.get_command(typer.Context(command), name)
+        if command is None:
             raise typer.BadParameter(name)
-        command = command.commands[name]
     command.make_context(command.name, words)
 
 

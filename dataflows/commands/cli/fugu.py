@@ -1,10 +1,9 @@
-"""Declare the `fugu` command: `demo` and `run`, and those whose modules declare themselves."""
+"""Declare the `fugu` command with `demo` and `run`; the others are loaded by name."""
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -19,47 +18,12 @@ from fugu.dataflows.base.errors import (
     unexpected,
 )
 from fugu.dataflows.base.logs import LogFormat
-from fugu.dataflows.commands import (
-    model_learn,
-    model_show,
-    policy_change,
-    policy_check,
-    policy_force,
-    policy_keys,
-    policy_proof,
-    policy_show,
-    state,
-    taxonomy_show,
-)
-from fugu.dataflows.commands.audit import audit
 from fugu.dataflows.commands.cli.interrupted import interruptible
-from fugu.dataflows.commands.cli.refused_options import Commands
-from fugu.dataflows.commands.compile import compile_code
-from fugu.dataflows.commands.evaluate import evaluate
-from fugu.dataflows.commands.explain import explain
-from fugu.dataflows.commands.export import export_topic
-from fugu.dataflows.commands.init import init
-from fugu.dataflows.commands.kinds import show_kinds
-from fugu.dataflows.commands.leakage import leakage
-from fugu.dataflows.commands.ledger import ledger
-from fugu.dataflows.commands.migrate import migrate
-from fugu.dataflows.commands.peek import peek
-from fugu.dataflows.commands.redrive import redrive
-from fugu.dataflows.commands.report import report
-from fugu.dataflows.commands.sample import sample
-from fugu.dataflows.commands.schema import schema
-from fugu.dataflows.commands.state_claim import claim
-from fugu.dataflows.commands.state_move import move
-from fugu.dataflows.commands.state_rebuild import rebuild
-from fugu.dataflows.commands.state_repartition import repartition
-from fugu.dataflows.commands.state_upgrade import upgrade
-from fugu.dataflows.commands.validate import validate
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.run.dealing import require_all_shards, shard_numbers
+from fugu.dataflows.commands.cli.loading import LoadedCommands
 
 app = typer.Typer(
     name="fugu",
-    cls=Commands,
+    cls=LoadedCommands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -145,6 +109,9 @@ def run(
     Exit code 78 says that a restart would not help (configuration, secret, state), 1 that it may.
     """
     logs.configure(log_format or "plain", supervised_as)
+    from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+    from fugu.dataflows.run.dealing import require_all_shards, shard_numbers
+
     with _restarts_told_apart():
         file = PipelineFile.read(pipeline)
         logs.configure(log_format or file.pipeline.logs, supervised_as)
@@ -171,80 +138,6 @@ def _restarts_told_apart() -> Iterator[None]:
     except FuguError as error:
         logs.report(str(error))
         _end_at_once(exit_code(error))
-
-
-def _checking(command: Callable[..., bool]) -> Callable[..., None]:
-    """Exit with 1 where a command returns false."""
-
-    @wraps(command)
-    def checked(**options: object) -> None:
-        if not command(**options):
-            raise typer.Exit(1)
-
-    return checked
-
-
-_COMMANDS: dict[str, Callable[..., None]] = {
-    "init": init,
-    "validate": _checking(validate),
-    "kinds": show_kinds,
-    "schema": schema,
-    "compile": compile_code,
-    "explain": explain,
-    "report": report,
-    "peek": peek,
-    "export": export_topic,
-    "sample": sample,
-    "migrate": migrate,
-    "ledger": ledger,
-    "redrive": redrive,
-    "audit": _checking(audit),
-    "evaluate": evaluate,
-    "leakage": leakage,
-}
-_GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
-    "state": (
-        "Look at, check, move or rotate a stopped state.",
-        {
-            "show": state.show,
-            "verify": state.verify,
-            "export": state.export,
-            "import": state.import_,
-            "rotate": state.rotate,
-            "upgrade": upgrade,
-            "repartition": repartition,
-            "rebuild": rebuild,
-            "claim": claim,
-            "move": move,
-        },
-    ),
-    "model": (
-        "Make and look at models of streams.",
-        {"learn": model_learn.learn, "show": model_show.show},
-    ),
-    "taxonomy": (
-        "Look at trees of sensitive values, which anonymize generalises by.",
-        {"show": taxonomy_show.show},
-    ),
-    "policy": (
-        "Check, show, change and prove policies: what to hide, and when.",
-        {
-            "check": policy_check.check,
-            "show": policy_show.show,
-            "force": policy_force.force,
-            "change": policy_change.change_policies,
-            "proof": _checking(policy_proof.proof),
-            "keys": policy_keys.keys,
-        },
-    ),
-}
-for _name, _command in _COMMANDS.items():
-    app.command(_name)(interruptible(_command))
-for _name, (_about, _commands) in _GROUPS.items():
-    _group = typer.Typer(no_args_is_help=True, help=_about)
-    app.add_typer(_group, name=_name)
-    for _part, _command in _commands.items():
-        _group.command(_part)(interruptible(_command))
 
 
 def main() -> None:
