@@ -161,7 +161,7 @@ def test_the_state_of_another_pipeline_is_refused(
     pipeline.document["name"] = "steps-per-hour"
     pipeline.document["sink"]["topic"] = topics("other", partitions=2)
     said = refusal_foretold(pipeline.write())
-    assert "pipeline changed (was heart-zones, is steps-per-hour): this state directory" in said
+    assert "pipeline changed (was heart-zones, is steps-per-hour): this state belongs to" in said
     assert f"sink_topic changed (was {original.sink}, is {pipeline.sink})" in said
     assert (original.published(), _content(pipeline.state)) == before
     assert pipeline.published() == 0
