@@ -48,7 +48,7 @@ def test_a_stop_while_steps_are_compiled_ends_at_once_and_changes_nothing(
     def stopped_at(line: str, cache: str) -> str:
         with monkeypatch.context() as patched:
             patched.setenv("FUGU_CACHE_DIR", str(tmp_path / cache))
-            with running(pipeline) as process:
+            with running(pipeline, command=(FUGU,)) as process:
                 process.wait_until(lambda: line in process.stderr)
                 assert "compiled code: compiling for this machine, once" in process.stderr
                 process.process.send_signal(how)
@@ -59,7 +59,7 @@ def test_a_stop_while_steps_are_compiled_ends_at_once_and_changes_nothing(
         said = stopped_at("compiled steps", "first")
         assert "stopped before it read a record; the state is as it was" in said
         assert orjson.loads(fugu("state", "show", pipeline, "--json")) == []
-        with running(pipeline) as process:
+        with running(pipeline, command=(FUGU,)) as process:
             process.wait_until(lambda: feed.advance() >= RECORDS // 2)
             assert process.stop() == 0, process.stderr
         before = fugu("state", "show", pipeline, "--json")
@@ -68,7 +68,7 @@ def test_a_stop_while_steps_are_compiled_ends_at_once_and_changes_nothing(
         fugu("state", "rotate", pipeline, "--keys", tmp_path / "keys.json")
         document["secret"] = {"file": "keys.json", "encoding": "keys"}
         pipeline = write_pipeline(tmp_path, document)
-        with running(pipeline) as process:
+        with running(pipeline, command=(FUGU,)) as process:
             process.wait_until(lambda: feed.advance() >= RECORDS)
             assert process.stop() == 0, process.stderr
     check_one_outcome_each(private, *published(bootstrap, document))
@@ -90,7 +90,7 @@ def test_health_says_that_a_start_compiles(
             return ""
 
     monkeypatch.setenv("FUGU_CACHE_DIR", str(tmp_path / "cache"))
-    with running(write_pipeline(tmp_path, document)) as process:
+    with running(write_pipeline(tmp_path, document), command=(FUGU,)) as process:
         process.wait_until(lambda: "starting: compiling for this machine, once" in health())
         process.process.send_signal(signal.SIGTERM)
         assert process.exit_code(seconds=COMPILING_TAKES_LONGER) == 0, process.stderr
@@ -133,7 +133,7 @@ def test_after_fugu_compile_a_first_start_compiles_nothing(
             for user in range(RECORDS)
         ]
         produce(bootstrap, document["source"]["topic"], records)
-        with running(path) as process:
+        with running(path, command=(FUGU,)) as process:
             process.wait_until(partial(all_released, bootstrap, document["sink"]["topic"]))
             assert process.stop() == 0, process.stderr
             assert "compiled code: kept in" in process.stderr

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import orjson
@@ -16,6 +17,7 @@ import yaml
 
 from fugu.dataflows.base.errors import NO_RESTART_HELPS
 from tests.kafka.clients import kafka_section
+from tests.kafka.prepared import PreparedProcess, start
 
 FUGU = Path(sys.executable).with_name("fugu")
 SECRET = "ab" * 32
@@ -75,7 +77,7 @@ def write_pipeline(
 class RunningPipeline:
     """A `fugu run` process of its own; everything it says is in `log`."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | PreparedProcess
     log: Path
 
     @property
@@ -118,18 +120,23 @@ def running(
     pipeline: Path,
     *arguments: str,
     secret: str = SECRET,
-    command: Sequence[str | Path] = (FUGU,),
+    command: Sequence[str | Path] = (),
 ) -> Iterator[RunningPipeline]:
-    """`fugu run PIPELINE ARGUMENTS`, killed at the end if it still runs."""
+    """`fugu run PIPELINE ARGUMENTS`, or `COMMAND run ...`; killed at the end if it still runs."""
     log = pipeline.with_suffix(f".{time.monotonic_ns()}.log")
     environment = {**os.environ, SECRET_VARIABLE: secret}
-    with log.open("wb") as stderr:
-        process = subprocess.Popen(
-            [*command, "run", pipeline, *arguments],
-            stdin=subprocess.DEVNULL,
-            stderr=stderr,
-            env=environment,
-        )
+    process: subprocess.Popen[bytes] | PreparedProcess
+    if command:
+        with log.open("wb") as stderr:
+            process = subprocess.Popen(
+                [*command, "run", pipeline, *arguments],
+                stdin=subprocess.DEVNULL,
+                stderr=stderr,
+                env=environment,
+            )
+    else:
+        log.touch()
+        process = start(["run", pipeline, *arguments], environment, Path(os.devnull), log)
     try:
         yield RunningPipeline(process, log)
     finally:
@@ -170,6 +177,8 @@ def refused(*arguments: str | Path) -> str:
 
 def _ended(arguments: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, SECRET_VARIABLE: SECRET}
-    return subprocess.run(
-        [FUGU, *arguments], env=environment, capture_output=True, text=True, check=False
-    )
+    with TemporaryDirectory() as folder:
+        stdout, stderr = (Path(folder) / name for name in ("stdout", "stderr"))
+        code = start(arguments, environment, stdout, stderr).wait()
+        said = (path.read_text() for path in (stdout, stderr))
+        return subprocess.CompletedProcess(arguments, code, *said)
