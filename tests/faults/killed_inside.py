@@ -17,7 +17,7 @@ from random import Random
 from threading import Timer
 from typing import Any
 
-from fugu.dataflows.commands.cli.fugu import main
+from fugu.dataflows.commands.cli import fugu
 from fugu.dataflows.flows.told_moves import ToldMoves
 from fugu.dataflows.kafka.native.copy_writer import NativeCopyWriter
 from fugu.dataflows.kafka.native.settings import MEMBER
@@ -145,9 +145,14 @@ def _arm(point: Point, occurrence: int) -> None:
     setattr(point.owner, point.method, counted)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Run the command of the arguments."""
     MEMBER.update({"session.timeout.ms": 6_000, "heartbeat.interval.ms": 300})
     row_log._SMALL_BYTES = changelog._LEAST_GENERATION_BYTES = EARLY_GENERATION_BYTES
     _arm(POINTS[sys.argv[1]], int(sys.argv[2]))
     sys.argv[1:] = sys.argv[3:]
+    fugu.main()
+
+
+if __name__ == "__main__":
     main()

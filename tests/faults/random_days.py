@@ -1,9 +1,6 @@
 """Run a pipeline through random everyday events, with an oracle beside it."""
 
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,10 +13,8 @@ from fugu.dataflows.base.errors import StartRefused
 from tests.faults.random_events import Place
 from tests.kafka.pipelines import (
     ALPHABET,
-    FUGU,
-    SECRET,
-    SECRET_VARIABLE,
     RunningPipeline,
+    ended,
     running,
     write_pipeline,
 )
@@ -217,21 +212,17 @@ class Days:
 
     def _command(self, *arguments: str | Path, may_be_refused: bool = False) -> str | None:
         """Run a command, killed inside half of the times before; return why it was refused."""
-        environment = {**os.environ, SECRET_VARIABLE: SECRET}
         if self.place.random.random() < 0.5:
-            number = str(self.place.random.randint(1, 9))
-            killed = [sys.executable, "-m", "tests.faults.killed_inside", "renamed", number]
-            first = subprocess.run([*killed, *arguments], env=environment, capture_output=True)
+            number = self.place.random.randint(1, 9)
+            first = ended(arguments, killed=("renamed", number))
             if first.returncode == -signal.SIGKILL:
                 self.place.counts["commands killed inside"] += 1
             elif first.returncode == 0:
                 return None
-        ended = subprocess.run(
-            [FUGU, *arguments], env=environment, capture_output=True, text=True, check=False
-        )
-        if may_be_refused and ended.returncode == 1 and "Traceback" not in ended.stderr:
-            return " ".join(ended.stderr.split())[:300]
-        assert ended.returncode == 0, (arguments, ended.stdout, ended.stderr)
+        whole = ended(arguments)
+        if may_be_refused and whole.returncode == 1 and "Traceback" not in whole.stderr:
+            return " ".join(whole.stderr.split())[:300]
+        assert whole.returncode == 0, (arguments, whole.stdout, whole.stderr)
         return None
 
     def _write(self) -> None:

@@ -1,7 +1,6 @@
 """Killed in every window between publication and pointer, a pipeline leaves no trace of it."""
 
 import signal
-import sys
 import time
 from pathlib import Path
 
@@ -73,8 +72,7 @@ def test_a_kill_in_any_window_leaves_no_trace_in_the_output_or_the_budgets(
 
 def run_until_killed(pipeline: Path, feed: PacedFeed, point: str, occurrence: int) -> None:
     """Feed a little at a time until the pipeline kills itself."""
-    command = [sys.executable, "-m", "tests.faults.killed_inside", point, str(occurrence)]
-    with running(pipeline, command=command) as process:
+    with running(pipeline, killed=(point, occurrence)) as process:
         process.wait_until_started()
         while process.process.poll() is None and feed.fed < RECORDS:
             if feed.fed - feed.published() < 400:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from fugu.dataflows.base.errors import NO_RESTART_HELPS
+from tests.faults.killing import killed_inside
 from tests.faults.test_repartition import (
     FEW,
     MANY,
@@ -13,7 +14,6 @@ from tests.faults.test_repartition import (
     prepared,
     send,
 )
-from tests.faults.test_state_moves import killed_inside
 from tests.kafka.pipelines import MEMORYLESS, Document, RunningPipeline, running, write_pipeline
 from tests.kafka.records import read_topic
 from tests.kafka.topics import TopicFactory

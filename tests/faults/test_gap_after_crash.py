@@ -1,9 +1,5 @@
 """A crash, and then retention: streams follow what was published of records that are gone."""
 
-import os
-import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -20,12 +16,11 @@ from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.flows.orphans import Gap, Outlet, tail_of
 from fugu.dataflows.kafka.client import Bounds
 from tests.faults.feeding import document_with_topics
+from tests.faults.killing import killed_inside
 from tests.kafka.clients import connected
 from tests.kafka.pipelines import (
     ALPHABET,
     MEMORYLESS,
-    SECRET,
-    SECRET_VARIABLE,
     Document,
     fugu,
     refusal,
@@ -77,10 +72,7 @@ def run_until(bootstrap: str, pipeline: Path, document: Document, outcomes: int)
 
 def killed_after_publishing(pipeline: Path) -> None:
     """Run until the next batch is published, and kill before a snapshot covers it."""
-    command = [sys.executable, "-m", "tests.faults.killed_inside", "published, no snapshot", "1"]
-    environment = {**os.environ, SECRET_VARIABLE: SECRET}
-    ended = subprocess.run([*command, "run", pipeline], env=environment, check=False)
-    assert ended.returncode == -signal.SIGKILL
+    killed_inside("published, no snapshot", 1, "run", pipeline)
 
 
 def fresh(bootstrap: str, document: Document) -> Counter[bytes]:

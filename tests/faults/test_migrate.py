@@ -17,7 +17,7 @@ from fugu.operators.carrying.replayed_belief import Span, replayed
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from tests.faults.feeding import document_with_topics
-from tests.faults.test_state_moves import killed_inside
+from tests.faults.killing import killed_inside
 from tests.kafka.pipelines import (
     ALPHABET,
     MODEL,

@@ -15,8 +15,8 @@ from fugu.dataflows.stages.merging import Merging
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
 from tests.faults.feeding import document_with_topics
+from tests.faults.killing import killed_inside
 from tests.faults.test_repartition import extend
-from tests.faults.test_state_moves import killed_inside
 from tests.kafka.pipelines import MEMORYLESS, Document, refused, running, write_pipeline
 from tests.kafka.records import NOW, Placed, Record, end_offsets, produce, read_topic
 from tests.kafka.topics import TopicFactory

@@ -6,7 +6,6 @@ exact.
 """
 
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -43,11 +42,11 @@ OUTAGE_SECONDS = 5
 RELEASED = TICKS - 1
 """The last tick stays open."""
 KILLS = [
-    ("policies read, no mark", "1"),
-    ("policies read, no mark", "1"),
-    ("a mark read", "1"),
-    ("policies told, no figure", "1"),
-    ("policies told, no figure", "7"),
+    ("policies read, no mark", 1),
+    ("policies read, no mark", 1),
+    ("a mark read", 1),
+    ("policies told, no figure", 1),
+    ("policies told, no figure", 7),
 ]
 """Points of `killed_inside`, and at which of their occurrences."""
 
@@ -144,8 +143,7 @@ def test_a_pipeline_that_is_killed_while_it_reads_policies_releases_the_same_byt
             process.kill()
     produce(bootstrap, source, meters(0, TICKS, Random(3)))
     for point, occurrence in KILLS:
-        command = [sys.executable, "-m", "tests.faults.killed_inside", point, occurrence]
-        with running(here, command=command) as process:
+        with running(here, killed=(point, occurrence)) as process:
             assert process.exit_code() == -signal.SIGKILL, process.stderr
     for path, document in zip((here, there), documents, strict=True):
         with running(path) as process, counting(bootstrap, document) as released:

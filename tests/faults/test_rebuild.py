@@ -1,10 +1,6 @@
 """A state that was lost is rebuilt where topics still hold everything, and refused elsewhere."""
 
-import os
 import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -14,12 +10,11 @@ import pytest
 from kafka import KafkaAdminClient, TopicPartition
 
 from tests.faults.feeding import PARTITIONS, document_with_topics, paced_feed, stream
+from tests.faults.killing import ended_or_killed
 from tests.faults.outcomes import check_one_outcome_each, published
 from tests.faults.test_redrive import newest_spending
 from tests.faults.test_state_moves import run_until
 from tests.kafka.pipelines import (
-    SECRET,
-    SECRET_VARIABLE,
     Document,
     fugu,
     refusal,
@@ -47,13 +42,9 @@ def with_budget(bootstrap: str, topics: TopicFactory, source: str) -> Document:
 
 def killed_until_complete(pipeline: Path) -> int:
     """Run the command, killed behind its first rename, its second, until it ends."""
-    environment = {**os.environ, SECRET_VARIABLE: SECRET}
     for occurrence in range(1, 100):
-        command = [sys.executable, "-m", "tests.faults.killed_inside", "renamed", str(occurrence)]
-        ended = subprocess.run([*command, *REBUILD, pipeline], env=environment, check=False)
-        if ended.returncode == 0:
+        if ended_or_killed("renamed", occurrence, *REBUILD, pipeline) == 0:
             return occurrence - 1
-        assert ended.returncode == -signal.SIGKILL
     raise AssertionError("it never ended")
 
 

@@ -1,10 +1,6 @@
 """Records that were refused for where their keys stood are released once, from one budget."""
 
-import os
 import shutil
-import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,6 +14,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
 from fugu.dataflows.publishing.entries import ledger_key
 from tests.faults.feeding import document_with_topics
+from tests.faults.killing import ended_or_killed, killed_inside
 from tests.faults.outcomes import published
 from tests.faults.test_repartition import (
     FEW,
@@ -29,13 +26,10 @@ from tests.faults.test_repartition import (
     prepared,
     run_until,
 )
-from tests.faults.test_state_moves import killed_inside
 from tests.kafka.clients import CHOSEN, kafka_section
 from tests.kafka.pipelines import (
     ALPHABET,
     MEMORYLESS,
-    SECRET,
-    SECRET_VARIABLE,
     Document,
     fugu,
     refusal,
@@ -68,13 +62,9 @@ def zone(at: int) -> bytes:
 
 def killed_at(point: str, pipeline: Path) -> Iterator[None]:
     """Run the command, killed at the first occurrence of a point, the second, until it ends."""
-    environment = {**os.environ, SECRET_VARIABLE: SECRET}
     for occurrence in count(1):
-        command = [sys.executable, "-m", "tests.faults.killed_inside", point, str(occurrence)]
-        ended = subprocess.run([*command, "redrive", pipeline], env=environment, check=False)
-        if ended.returncode == 0:
+        if ended_or_killed(point, occurrence, "redrive", pipeline) == 0:
             return
-        assert ended.returncode == -signal.SIGKILL
         yield
 
 

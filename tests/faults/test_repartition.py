@@ -10,8 +10,8 @@ from kafka import KafkaAdminClient, KafkaConsumer
 
 from fugu.dataflows.kafka.partitioner import partition_of
 from tests.faults.feeding import document_with_topics
+from tests.faults.killing import killed_inside
 from tests.faults.outcomes import published
-from tests.faults.test_state_moves import killed_inside
 from tests.kafka.pipelines import (
     ALPHABET,
     MEMORYLESS,

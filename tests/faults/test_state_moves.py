@@ -1,17 +1,14 @@
 """A state that was moved to another directory, or given the next key, goes on where it was."""
 
-import os
 import shutil
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import orjson
 
 from tests.faults.feeding import PARTITIONS, PacedFeed, document_with_topics, paced_feed, stream
+from tests.faults.killing import killed_inside
 from tests.faults.outcomes import published
-from tests.kafka.pipelines import SECRET, SECRET_VARIABLE, fugu, refusal, running, write_pipeline
+from tests.kafka.pipelines import fugu, refusal, running, write_pipeline
 from tests.kafka.records import read_topic
 from tests.kafka.topics import TopicFactory
 
@@ -28,14 +25,6 @@ def run_until(pipeline: Path, feed: PacedFeed, target: int, *, kill: bool = Fals
         else:
             assert process.stop() == 0, process.stderr
         return process.stderr
-
-
-def killed_inside(point: str, occurrence: int, *arguments: str | Path) -> None:
-    """Run a command that is killed at a point of its code."""
-    command = [sys.executable, "-m", "tests.faults.killed_inside", point, str(occurrence)]
-    environment = {**os.environ, SECRET_VARIABLE: SECRET}
-    ended = subprocess.run([*command, *arguments], env=environment, check=False)
-    assert ended.returncode == -signal.SIGKILL
 
 
 def test_a_sharded_state_that_was_exported_and_imported_continues_to_the_byte(

@@ -1,9 +1,5 @@
 """Killed in the middle of windows, temporal perturbation loses, repeats and re-times nothing."""
 
-import os
-import signal
-import subprocess
-import sys
 import time
 from collections import Counter, defaultdict
 from contextlib import closing
@@ -19,10 +15,9 @@ from kafka import KafkaConsumer
 
 from fugu.dataflows.state.directory import StateDirectory
 from tests.faults.feeding import document_with_topics
+from tests.faults.killing import killed_inside
 from tests.faults.outcomes import Topic, published
 from tests.kafka.pipelines import (
-    SECRET,
-    SECRET_VARIABLE,
     Document,
     RunningPipeline,
     refusal,
@@ -161,12 +156,7 @@ def stop_after(
 
 def killed_while_finishing(pipeline: Path) -> None:
     """What was held back is published, but no state says so."""
-    command = [sys.executable, "-m", "tests.faults.killed_inside", "published, no snapshot", "1"]
-    environment = {**os.environ, SECRET_VARIABLE: SECRET}
-    ended = subprocess.run(
-        [*command, "run", pipeline, "--finish"], env=environment, check=False, capture_output=True
-    )
-    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    killed_inside("published, no snapshot", 1, "run", pipeline, "--finish")
 
 
 def check_every_stream(mode: Mode, sanitized: Topic, dead_letters: Topic) -> None:

@@ -1,19 +1,16 @@
 """Copies of one state: whichever is started last goes on, and no other one beside it."""
 
-import os
 import shutil
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from fugu.dataflows.base.errors import NO_RESTART_HELPS
+from tests.faults.killing import killed_inside
 from tests.kafka.clients import BOTH
 from tests.kafka.established import Established, established, records, wait_until_published
-from tests.kafka.pipelines import SECRET, SECRET_VARIABLE, fugu, refusal, running
+from tests.kafka.pipelines import fugu, refusal, running
 from tests.kafka.records import Record, produce, read_topic
 from tests.kafka.topics import TopicFactory
 
@@ -130,20 +127,12 @@ def test_killed_in_the_middle_of_a_claim_it_goes_on_and_an_older_copy_does_not(
 ) -> None:
     copy, path = first.copied_to(tmp_path / "copy"), first.write()
     for _ in range(2):
-        killed_inside(step, path)
+        killed_inside(step, 1, "run", path)
     produce(first.bootstrap, first.source, records(40, MORE))
     with running(path) as process:
         process.wait_until(lambda: count(first) == 40 + MORE)
         assert process.stop() == 0, process.stderr
     assert "was taken over" in refusal(copy.write())
-
-
-def killed_inside(step: str, path: Path) -> None:
-    """Start the pipeline, which is killed at a step of its claim."""
-    command = [sys.executable, "-m", "tests.faults.killed_inside", step, "1", "run", str(path)]
-    environment = {**os.environ, SECRET_VARIABLE: SECRET}
-    ended = subprocess.run(command, env=environment, check=False)
-    assert ended.returncode == -signal.SIGKILL
 
 
 def test_an_imported_state_goes_on_and_the_one_it_came_from_does_not(

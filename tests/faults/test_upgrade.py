@@ -11,6 +11,7 @@ import orjson
 import pytest
 from kafka import KafkaConsumer
 
+from tests.faults.killing import killed_inside
 from tests.faults.recorded_states import (
     AGGREGATES,
     BUDGET,
@@ -22,7 +23,6 @@ from tests.faults.recorded_states import (
     restore,
     topic_names,
 )
-from tests.faults.test_state_moves import killed_inside
 from tests.kafka.pipelines import ALPHABET, fugu, refusal, refused, running
 from tests.kafka.records import end_offsets, produce, read_topic
 from tests.thinned import in_acceptance

@@ -120,9 +120,13 @@ def running(
     pipeline: Path,
     *arguments: str,
     secret: str = SECRET,
+    killed: tuple[str, int] | None = None,
     command: Sequence[str | Path] = (),
 ) -> Iterator[RunningPipeline]:
-    """`fugu run PIPELINE ARGUMENTS`, or `COMMAND run ...`; killed at the end if it still runs."""
+    """`fugu run PIPELINE ARGUMENTS`, or `COMMAND run ...`; killed at the end if it still runs.
+
+    It may be killed before, at an occurrence of a point of `tests.faults.killed_inside`.
+    """
     log = pipeline.with_suffix(f".{time.monotonic_ns()}.log")
     environment = {**os.environ, SECRET_VARIABLE: secret}
     process: subprocess.Popen[bytes] | PreparedProcess
@@ -136,7 +140,8 @@ def running(
             )
     else:
         log.touch()
-        process = start(["run", pipeline, *arguments], environment, Path(os.devnull), log)
+        given = ["run", pipeline, *arguments]
+        process = start(given, environment, Path(os.devnull), log, killed)
     try:
         yield RunningPipeline(process, log)
     finally:
@@ -162,23 +167,26 @@ def check_refusal(process: RunningPipeline, *, seconds: float = PATIENCE_SECONDS
 
 def fugu(*arguments: str | Path) -> str:
     """Run a command of `fugu` that must succeed; returns what it prints."""
-    ended = _ended(arguments)
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
+    process = ended(arguments)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 def refused(*arguments: str | Path) -> str:
     """Run a command of `fugu` that must end with an error; returns the error."""
-    ended = _ended(arguments)
-    assert ended.returncode == 1, ended.stdout
-    assert "Traceback" not in ended.stderr
-    return ended.stderr
+    process = ended(arguments)
+    assert process.returncode == 1, process.stdout
+    assert "Traceback" not in process.stderr
+    return process.stderr
 
 
-def _ended(arguments: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+def ended(
+    arguments: Sequence[str | Path], killed: tuple[str, int] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command of `fugu` to its end; return its code, and what it printed."""
     environment = {**os.environ, SECRET_VARIABLE: SECRET}
     with TemporaryDirectory() as folder:
         stdout, stderr = (Path(folder) / name for name in ("stdout", "stderr"))
-        code = start(arguments, environment, stdout, stderr).wait()
+        code = start(arguments, environment, stdout, stderr, killed).wait()
         said = (path.read_text() for path in (stdout, stderr))
         return subprocess.CompletedProcess(arguments, code, *said)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -24,6 +25,7 @@ _SERVER.set_forkserver_preload(
         "fugu.dataflows.run.run",
         "fugu.dataflows.commands.validate",
         "fugu.dataflows.commands.state",
+        "tests.faults.killed_inside",
         __name__,
     ]
 )
@@ -68,19 +70,29 @@ class PreparedProcess:
 
 
 def start(
-    arguments: Sequence[str | Path], environment: Mapping[str, str], stdout: Path, stderr: Path
+    arguments: Sequence[str | Path],
+    environment: Mapping[str, str],
+    stdout: Path,
+    stderr: Path,
+    killed: tuple[str, int] | None = None,
 ) -> PreparedProcess:
-    """Start `fugu ARGUMENTS`; what it prints goes to files."""
-    given = [str(argument) for argument in arguments]
+    """Start `fugu ARGUMENTS`, which may be killed inside; what it prints goes to files."""
+    given = [str(argument) for argument in (*(killed or ()), *arguments)]
+    module = "tests.faults.killed_inside" if killed else "fugu.dataflows.commands.cli.fugu"
     process = _SERVER.Process(
-        target=_become, args=(given, dict(environment), os.getcwd(), stdout, stderr)
+        target=_become, args=(module, given, dict(environment), os.getcwd(), stdout, stderr)
     )
     process.start()
     return PreparedProcess(process)
 
 
 def _become(
-    arguments: list[str], environment: dict[str, str], folder: str, stdout: Path, stderr: Path
+    module: str,
+    arguments: list[str],
+    environment: dict[str, str],
+    folder: str,
+    stdout: Path,
+    stderr: Path,
 ) -> None:
     os.environ.clear()
     os.environ.update(environment)
@@ -94,6 +106,4 @@ def _become(
         os.dup2(opened, number)
         os.close(opened)
     sys.argv = ["fugu", *arguments]
-    from fugu.dataflows.commands.cli.fugu import main
-
-    main()
+    import_module(module).main()

@@ -1,7 +1,5 @@
 """`partitioner: auto` follows the producers, and says when it cannot."""
 
-import os
-import subprocess
 from functools import partial
 from pathlib import Path
 
@@ -12,10 +10,8 @@ from confluent_kafka import Producer
 from tests.kafka.foretold import refusal_foretold
 from tests.kafka.pipelines import (
     ALPHABET,
-    FUGU,
-    SECRET,
-    SECRET_VARIABLE,
     Document,
+    ended,
     fugu,
     pipeline_document,
     running,
@@ -58,13 +54,7 @@ def is_published(bootstrap: str, topic: str, records: int) -> bool:
 
 def said_of(pipeline: Path) -> dict[str, str]:
     """What validate says about the partitioner."""
-    ended = subprocess.run(
-        [FUGU, "validate", "--kafka", "--json", pipeline],
-        env={**os.environ, SECRET_VARIABLE: SECRET},
-        capture_output=True,
-        check=False,
-    )
-    rows = orjson.loads(ended.stdout)
+    rows = orjson.loads(ended(["validate", "--kafka", "--json", pipeline]).stdout)
     found: dict[str, str] = next(row for row in rows if row["check"] == "source.partitioner")
     return found
 

@@ -1,15 +1,11 @@
 """`fugu validate --kafka` as its users run it."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import orjson
 
 from tests.kafka.pipelines import (
-    FUGU,
-    SECRET,
-    SECRET_VARIABLE,
+    ended,
     pipeline_document,
     write_pipeline,
 )
@@ -19,12 +15,7 @@ from tests.kafka.secured import CANARY, Section
 def validated(directory: Path, kafka: Section, source: str) -> dict[str, str]:
     """What it finds out, check by check, without showing a password."""
     document = pipeline_document("replaced:1", source, f"{source}.sanitized") | {"kafka": kafka}
-    process = subprocess.run(
-        [FUGU, "validate", "--kafka", "--json", write_pipeline(directory, document)],
-        env={**os.environ, SECRET_VARIABLE: SECRET},
-        capture_output=True,
-        text=True,
-    )
+    process = ended(["validate", "--kafka", "--json", write_pipeline(directory, document)])
     assert CANARY not in process.stdout + process.stderr
     assert not process.stderr
     return {row["check"]: row["detail"] for row in orjson.loads(process.stdout)}
