@@ -8,7 +8,7 @@ import orjson
 from tests.faults.feeding import PARTITIONS, PacedFeed, document_with_topics, paced_feed, stream
 from tests.faults.killing import killed_inside
 from tests.faults.outcomes import published
-from tests.kafka.pipelines import fugu, refusal, running, write_pipeline
+from tests.kafka.pipelines import SECRET_VARIABLE, fugu, refusal, running, write_pipeline
 from tests.kafka.records import read_topic
 from tests.kafka.topics import TopicFactory
 

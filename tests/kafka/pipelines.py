@@ -140,7 +140,7 @@ def running(
             )
     else:
         log.touch()
-        given = ["run", pipeline, *arguments]
+        given: list[str | Path] = ["run", pipeline, *arguments]
         process = start(given, environment, Path(os.devnull), log, killed)
     try:
         yield RunningPipeline(process, log)
