@@ -16,7 +16,7 @@ from tests.dataflows.policies.malformed import Record, malformed
 
 NOW = 2_953_866
 """March 2026."""
-REFUSED = 20_000
+REFUSED = 5_000
 LARGEST_VALUE = 16_384
 
 

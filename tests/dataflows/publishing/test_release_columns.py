@@ -114,7 +114,7 @@ def test_releases_that_cannot_be_written_to_are_written(name: str) -> None:
     assert list(DOMAINS[name].write(releases)) == written
 
 
-@pytest.mark.slow
+@pytest.mark.acceptance
 def test_nothing_is_read_or_written_outside_of_an_array(tmp_path: Path) -> None:
     program = """
 import numpy as np

@@ -100,7 +100,7 @@ def one_by_one(codec: Codec, batch: Batch) -> list[list[object]]:
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(st.lists(messages, max_size=4), st.integers(-3, 3))
 def test_together_is_as_one_by_one(some: list[Message], earlier: int) -> None:
     batch = batch_of(some)

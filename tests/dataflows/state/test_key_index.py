@@ -161,6 +161,7 @@ def fuzz(seed: int, rounds: int) -> None:
         follow(weakly_hashed(1 + number % 4) if number % 2 else compiled_index(), steps)
 
 
+@pytest.mark.acceptance
 @NEEDS_NUMBA
 def test_nothing_is_read_or_written_outside_of_arrays(tmp_path: Path) -> None:
     """Compile with checks of all places. The last line shows that there are checks."""

@@ -55,7 +55,7 @@ def test_with_a_model_of_other_visitors_bars_hold_the_shares_of_all_such_visitor
     check(learned_mechanism(SITE, visitors=3_000, seed=5))
 
 
-@pytest.mark.slow
+@pytest.mark.acceptance
 def test_where_every_page_is_releasable_a_wrong_model_does_not_matter() -> None:
     check(ConditionalRandomizedResponse(uniform_model(), 2.0, mode="full_support"))
 

@@ -35,7 +35,7 @@ def busy(home: Household) -> Household:
 
 
 @pytest.mark.parametrize("zone", first_in_test([0, 19], 1))
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", first_in_test(MECHANISMS, 8))
 def test_the_same_noise_gives_the_same_releases(name: str, zone: int) -> None:
     home = busy(HOMES[1])
     assert len(home.occurrences) > 20

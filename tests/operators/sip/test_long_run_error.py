@@ -21,7 +21,7 @@ STEPS = 1000
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "printed",
-    [line for line in TABLE if line.epsilon in (0.5, 1.0, 3.0)],
+    [line for line in TABLE if line.epsilon == 1.0],
     ids=lambda line: f"case {line.case}, epsilon {line.epsilon}",
 )
 def test_the_error_is_that_of_section_10(printed: Printed) -> None:
