@@ -16,12 +16,11 @@ from fugu.dataflows.base.errors import FuguError, ReleaseMismatch, StartRefused
 from fugu.dataflows.copies.copy import Copy
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.native.settings import MEMBER
-from tests.faults.copies import Copies, step
+from tests.faults.copies import Copies, named, step
 from tests.faults.feeding import PARTITIONS
 from tests.faults.killed_shards import aggregate_document
 from tests.faults.outcomes import Topic
 from tests.faults.test_aggregate_crashes import OPERATOR, ZONES, trips
-from tests.faults.test_copies_run import named
 from tests.kafka.pipelines import (
     PATIENCE_SECONDS,
     SECRET,
@@ -272,7 +271,9 @@ def test_partial_sums_that_a_dead_copy_left_open_hold_up_nobody_once_it_has_a_su
             copies.add(merges=False)
             [third] = copies.running
             copies.until(lambda: len(third.owned) == PARTITIONS, cuts=0.0)
-        assert not third._takeover._shut_out, "what was given up properly has nothing open"
+        assert not third._takeover.predecessors.shut_out, (
+            "what was given up properly has nothing open"
+        )
 
 
 def reader_end(client: Client, topic: str, *, committed: bool) -> int:
