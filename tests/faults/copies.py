@@ -13,6 +13,7 @@ from fugu.dataflows.copies.copy import Copy
 from fugu.dataflows.copies.instance import merging
 from fugu.dataflows.copies.planning import Planned, planned
 from fugu.dataflows.copies.settings import CopySettings
+from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.source import StopFlag
@@ -33,11 +34,19 @@ def copied_document(
 ) -> Document:
     """A pipeline over `source`, with a name and a state topic of its own."""
     document = document_with_topics(bootstrap, topics, source, partitions=partitions)
-    name = source.removeprefix("fugu-test-")
+    return in_kafka(document | {"name": name_of(source)})
+
+
+def name_of(source: str) -> str:
+    """The name of the only pipeline over a topic of a test."""
+    return source.removeprefix("fugu-test-")
+
+
+def in_kafka(document: Document, every: str = "200ms") -> Document:
+    """The same pipeline with its state in Kafka."""
     return document | {
-        "name": name,
         "kafka": document["kafka"] | {"client": "librdkafka"},
-        "state": {"store": "kafka", "every": "200ms", "topic": f"{name}.state"},
+        "state": {"store": "kafka", "every": every, "topic": f"{document['name']}.state"},
         "sink": document["sink"] | {"create": True},
     }
 
@@ -97,10 +106,12 @@ class Copies:
             plan = change(plan)
         return self._joined(plan, self.planned.state, name)
 
-    def join_merge(self, name: str) -> Copy:
+    def join_merge(
+        self, name: str, change: Callable[[MergingPlan], MergingPlan] = lambda plan: plan
+    ) -> Copy:
         """One more copy that merges, if the internal log is given to it."""
         assert self.planned.merge is not None
-        plan = replace(self.planned.merge, stop=StopFlag())
+        plan = change(replace(self.planned.merge, stop=StopFlag()))
         return self._joined(plan, self.planned.state.of_merge(), merging(name))
 
     def _joined(self, plan: Plan, state: StateTopic, name: str) -> Copy:
