@@ -168,3 +168,18 @@ def test_a_copy_that_stood_still_in_a_restore_begins_again_and_is_not_refused(
     with pytest.raises(GivenAway):
         run_to_its_end(sleeper)
     house.require_one_outcome_each()
+
+
+def test_a_copy_ends_though_it_has_not_heard_that_the_group_deals_anew(
+    make: Callable[..., House],
+) -> None:
+    """librdkafka waits for ever in that place, and its heartbeats go on."""
+    house = make(4)
+    first, second = house.first(), house.copies.join("second")
+    until = time.monotonic() + 0.6
+    while time.monotonic() < until:
+        step(second)
+        time.sleep(0.02)
+    first.close()
+    house.copies.running.remove(first)
+    house.copies.settle(4)
