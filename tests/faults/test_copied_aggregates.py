@@ -18,13 +18,14 @@ from tests.faults.killed_shards import Whole
 from tests.faults.test_capped_totals_crashes import DISTRICTS, rentals
 from tests.faults.test_capped_totals_crashes import OPERATOR as CAPPED
 from tests.faults.test_capped_totals_crashes import TICKS as RENTALS_TICKS
-from tests.kafka.pipelines import PATIENCE_SECONDS, fugu, running, write_pipeline
+from tests.kafka.pipelines import PATIENCE_SECONDS, running, write_pipeline
 from tests.kafka.topics import TopicFactory
 
 KILLS = 6
 RENTED = Whole(RENTALS_TICKS * len(DISTRICTS), 0, RENTALS_TICKS * PARTITIONS)
-POINTS = {"a figure made, not written": 4, "positions sent, no commit": 6}
+IN_A_CUT = {"positions sent, no commit": 6}
 """Points of `killed_inside`, and at which of their occurrences."""
+IN_A_MERGE = {"a figure made, not written": 4}
 PARTS = 120
 EARLY = 40
 """So many parts are there before a copy is; others come one by one."""
@@ -51,8 +52,8 @@ def totals(bootstrap: str, topics: TopicFactory, parts: int) -> City:
 @pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize(
     "make_city",
-    [moving, capped, pytest.param(totals, marks=pytest.mark.acceptance)],
-    ids=lambda make: make.__name__,
+    [moving, *(pytest.param(make, marks=pytest.mark.acceptance) for make in (capped, totals))],
+    ids=["moving", "capped", "totals"],
 )
 def test_copies_that_die_at_random_points_leave_the_figures_of_one_run(
     bootstrap: str,
@@ -83,14 +84,20 @@ def test_copies_that_die_at_random_points_leave_the_figures_of_one_run(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("points", "processes"),
+    [
+        (IN_A_CUT, 1),
+        pytest.param(IN_A_MERGE | IN_A_CUT, 3, marks=pytest.mark.acceptance),
+    ],
+    ids=["one", "two"],
+)
 def test_processes_killed_in_a_merge_and_in_a_cut_leave_the_figures_of_one_run(
-    bootstrap: str, topics: TopicFactory, tmp_path: Path
+    bootstrap: str, topics: TopicFactory, tmp_path: Path, points: dict[str, int], processes: int
 ) -> None:
     """Records come whenever one owns something: who has nothing to commit dies in no commit."""
     city = City.moving(bootstrap, topics, parts=PARTS)
     here = write_pipeline(tmp_path / "copied", city.copied)
-    checked = fugu("validate", here, "--kafka")
-    assert "begins a state in topic" in " ".join(checked.split())
     rest = iter(range(PARTS))
     with ExitStack() as stack:
         alone = stack.enter_context(running(write_pipeline(tmp_path / "disk", city.on_disk)))
@@ -98,7 +105,7 @@ def test_processes_killed_in_a_merge_and_in_a_cut_leave_the_figures_of_one_run(
             city.produce(part)
         doomed = [
             stack.enter_context(running(here, command=[*INSIDE, point, str(occurrence)]))
-            for point, occurrence in POINTS.items()
+            for point, occurrence in points.items()
         ]
         deadline = time.monotonic() + PATIENCE_SECONDS
         while living := [one for one in doomed if one.process.poll() is None]:
@@ -106,13 +113,15 @@ def test_processes_killed_in_a_merge_and_in_a_cut_leave_the_figures_of_one_run(
             if any("taken over" in one.stderr for one in living):
                 city.produce(next(rest))
             time.sleep(0.2)
-        assert [one.exit_code() for one in doomed] == [-signal.SIGKILL] * len(POINTS)
+        assert [one.exit_code() for one in doomed] == [-signal.SIGKILL] * len(points)
         with named("pod"):
-            first = stack.enter_context(running(here))
-            others = stack.enter_context(running(here, "--processes", "2"))
+            last = [stack.enter_context(running(here))]
+            if processes > 1:
+                supervised = running(here, "--processes", str(processes - 1))
+                last.append(stack.enter_context(supervised))
         for part in rest:
             city.produce(part)
-        first.wait_until(city.is_done)
-        assert [first.stop(), others.stop()] == [0, 0], first.stderr + others.stderr
+        last[0].wait_until(city.is_done)
+        assert [one.stop() for one in last] == [0] * len(last), [one.stderr for one in last]
         assert alone.stop() == 0, alone.stderr
     city.require_one_run()

@@ -13,6 +13,7 @@ import pytest
 from fugu.dataflows.base.errors import GivenAway, ReleaseMismatch, ShutOut, StartRefused
 from fugu.dataflows.copies import transaction
 from fugu.dataflows.copies.copy import Copy
+from fugu.dataflows.copies.owned import Taken
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.records.published import RELEASE_HEADER
@@ -109,7 +110,7 @@ def test_a_merge_that_another_copy_owns_commits_no_figure_even_where_nobody_shut
     """It makes its figures late, when nobody can have found a transaction of it."""
     bounder, zombie = bound(city, copies), copies.add(merges=True)
     copies.until(lambda: 0 in zombie.owned)
-    batches = []
+    batches: list[Taken] = []
     while not batches:
         batches = zombie.next_batch()
     count_out(copies, zombie)
@@ -150,6 +151,7 @@ def test_a_figure_that_is_drawn_anew_after_an_abort_stops_the_merge(
     assert not city.read(city.copied, "topic")[0]
 
 
+@pytest.mark.acceptance
 def test_a_state_of_the_merge_that_is_committed_without_positions_is_two_owners(
     city: City, copies: Led
 ) -> None:
