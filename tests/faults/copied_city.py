@@ -1,5 +1,6 @@
 """An aggregate whose state is in Kafka: its records, its copies, and what must come out."""
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,7 @@ from tests.kafka.records import Placed, produce, read_topic
 from tests.kafka.topics import TopicFactory
 
 USERS, TICKS = 60, 24
+log = logging.getLogger(__name__)
 OWNERS = PARTITIONS + 1
 """All partitions of the source, and the internal log."""
 
@@ -125,18 +127,27 @@ class Led(Copies):
                     copy.cut()
             except (StartRefused, ReleaseMismatch):
                 raise
-            except FuguError:
+            except FuguError as error:
+                log.warning("%s begins again: %s", copy.settings.instance, error)
                 self.replace(copy)
 
     def until(self, reached: Callable[[], bool], cuts: float = 0.0) -> None:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not reached():
-            assert time.monotonic() < deadline, "nothing happened"
+            assert time.monotonic() < deadline, f"nothing happened: {self.standing}"
             self.lead(cuts)
             time.sleep(0.002)
 
     def are_all_owned(self) -> bool:
         return sum(len(copy.owned) for copy in self.running) == OWNERS
+
+    @property
+    def standing(self) -> dict[str, tuple[list[int], int]]:
+        """What every copy owns, and the generation of its group."""
+        return {
+            copy.settings.instance: ([*copy.owned], copy._member.metadata().generation)
+            for copy in self.running
+        }
 
     def kill(self, copy: Copy) -> None:
         """End one between two steps, or with a batch in its hands; nothing more is committed."""
