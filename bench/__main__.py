@@ -48,7 +48,8 @@ from bench.scaling.report import scaling_page
 from bench.temporal_report import temporal_page
 from bench.throughput import measure_throughput
 from bench.without_kafka import RESULTS, Folder
-from tests.kafka.broker import Broker, BrokerError
+from tests.kafka.broker import Broker
+from tests.kafka.kafka_process import BrokerError
 from tests.kafka.topics import TopicFactory
 
 _PEERS = Choice(rounds=5, seconds=2.5, records=2_400_000)

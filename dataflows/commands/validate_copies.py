@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fugu.dataflows.copies.copy import CopySettings
+from fugu.dataflows.copies.settings import CopySettings
 from fugu.dataflows.kafka.client import Topic
 
 _BYTES_A_SECOND = 75_000_000

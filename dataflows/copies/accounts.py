@@ -63,14 +63,16 @@ class Account:
     def close(self, end: int | None, position: int) -> bool:
         """Begin anew behind `end`, once nothing is to come back; return whether something did not.
 
-        The source is read up to `position`. An `end` before the begin is of an earlier time.
+        The source is read up to `position`. An `end` before the begin is of an earlier time. Among
+        records of others nobody knows: what was committed behind their open transactions was taken
+        for aborted.
         """
         missing = bool(self.tail) and position >= self.tail_until
         if missing:
             self.tail.clear()
         if not self.tail and end is not None and end > self.begin:
             self.begin, self.published = end, 0
-        return missing
+        return missing and self.output.shared is None
 
     def look(self, client: Client, committed: Bounds, written: int, *, begun: bool) -> None:
         """Look at what lies between the begin of the account and what is written.
@@ -89,10 +91,16 @@ class Account:
             )
         known = self._digests(client, start, min(written, committed.end), committed=True)
         missing = self.published - len(known)
-        if not shared and (missing < 0 or (missing > 0 and start == self.begin)):
+        too_many = missing < 0 and self._is_counted
+        if too_many or (not shared and missing > 0 and start == self.begin):
             raise self._other_number(len(known))
         every = self._digests(client, start, written, committed=False)
         self.tail = {name: digest for name, digest in every.items() if name not in known}
+
+    @property
+    def _is_counted(self) -> bool:
+        """Return whether every record that is found here is of this partition of the source."""
+        return self.output.shared is None or self.output.shared.told_apart
 
     def _digests(self, client: Client, start: int, end: int, *, committed: bool) -> Digests:
         found: Digests = {}
@@ -106,7 +114,7 @@ class Account:
                     if name is None or (shared and not shared.is_own(self.source, key)):
                         continue
                     digest = record_digest(key, value or b"", headers, timestamp)
-                    if shared is None and found.setdefault(name, digest) != digest:
+                    if found.setdefault(name, digest) != digest:
                         raise self._mismatch("was written twice, with different content")
         return found
 

@@ -1,66 +1,35 @@
 """Be one copy of a pipeline: read what the group gives, and commit rows, releases and positions.
 
-A cut is taken between two polls, when nothing is on its way through the dataflow. What a cut writes
-is one transaction: releases, dead letters, ledger entries, the changed rows of every partition that
-moved, and the positions in the source. Whoever has lost a partition cannot commit it, because Kafka
-takes positions from a present member of the group only.
+A cut is taken between two polls, when nothing is on its way through the dataflow. It commits a
+transaction, with every partition that moved since the cut before.
 """
 
 import logging
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from fugu.dataflows.base.batches import Batch, Outgoing
-from fugu.dataflows.base.errors import FuguError, GivenAway, ShutOut, StartRefused
-from fugu.dataflows.base.metrics import (
-    FOREIGN_WRITES,
-    RECORDS_IN,
-    RESTORES,
-    SNAPSHOT_AGE,
-    Metrics,
-)
-from fugu.dataflows.copies.others import others_between
+from fugu.dataflows.base.errors import GivenAway, ShutOut, StartRefused
+from fugu.dataflows.base.metrics import RESTORES, SNAPSHOT_AGE, Metrics
+from fugu.dataflows.copies.instance import transactional_id
+from fugu.dataflows.copies.intake import Intake
 from fugu.dataflows.copies.owned import Owned, Taken
-from fugu.dataflows.copies.takeover import Standby, Takeover, transactional_id
+from fugu.dataflows.copies.settings import CopySettings
+from fugu.dataflows.copies.takeover import Takeover
+from fugu.dataflows.copies.transaction import Transaction, Written
 from fugu.dataflows.copies.work import work_of
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.kafka.client import CopyClient, Rebalance, identity_of
+from fugu.dataflows.kafka.group_metadata import GroupMetadata
 from fugu.dataflows.kafka.release_times import ReleaseTimes
-from fugu.dataflows.kafka.sink import count_out
 from fugu.dataflows.state.state_topic import StateTopic
 
-Written = Sequence[Outgoing]
-"""Hold the records that a batch has become, for each output of the plan, in its order."""
-
-Polled = tuple[float, Batch]
-"""A batch, and the moment of the poll that brought it."""
-
-_SHORTEST_TRANSACTION_SECONDS = 10.0
-_EVERY_IN_TRANSACTION = 10
 _SAID_EVERY_SECONDS = 15.0
 _ALL_GIVEN_AWAY = "the consumer group has given all partitions to other copies"
-_MARKER = 1
-"""A commit leaves a mark in every partition that it wrote to."""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CopySettings:
-    """Say what the copy is called, how often it cuts, in seconds, and whom it follows."""
-
-    instance: str
-    every: float
-    standby: Standby = "none"
-
-    @property
-    def milliseconds(self) -> int:
-        """Return how long a transaction may last."""
-        seconds = max(_SHORTEST_TRANSACTION_SECONDS, _EVERY_IN_TRANSACTION * self.every)
-        return int(seconds * 1000)
 
 
 @dataclass(eq=False)
@@ -75,28 +44,22 @@ class Copy(Rebalance):
     in_flight: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        plan = self.plan
-        self._topic, metrics = plan.fingerprint.source_topic, plan.metrics
+        plan, settings = self.plan, self.settings
+        self._topic, name = plan.fingerprint.source_topic, settings.instance
         self._outputs = plan.outputs()
         self._work = work_of(plan)
-        self._times = ReleaseTimes(self._topic, metrics)
+        self._times = ReleaseTimes(self._topic, plan.metrics)
         self._given: list[int] = []
-        self._held = list[Polled]()
         self._member_id = ""
         self._lost = self._left = False
         self._cut_at = self._waiting_since = time.monotonic()
-        identity = transactional_id(plan.name, self.settings.instance)
-        milliseconds = self.settings.milliseconds
-        self._writer = self.client.copy_writer(identity, milliseconds)
+        length = settings.milliseconds
+        self._writer = self.client.copy_writer(transactional_id(plan.name, name), length)
+        self._transaction = Transaction(plan, self.state, self._writer, name)
         self._reader = self.client.reader(self._topic, headers=plan.reads_headers)
-        self._takeover = Takeover(
-            plan,
-            self.client,
-            self.state,
-            self.settings.instance,
-            milliseconds,
-            self.settings.standby,
-        )
+        self._intake = Intake(plan, self._reader, self._times)
+        standby = settings.standby
+        self._takeover = Takeover(plan, self.client, self.state, name, length, standby)
         self._member = self.client.member(identity_of(plan.name), self._topic, self)
 
     @property
@@ -144,41 +107,9 @@ class Copy(Rebalance):
             self._end_once_finished()
             return []
         self._takeover.follow(self.owned)
-        return self._polled() if self.owned else []
-
-    def _polled(self) -> list[Taken]:
-        room = self.plan.max_batch - sum(len(batch.offsets) for _, batch in self._held)
-        if room > 0:  # partitions go on beside one that waits, until it fills everything
-            moment = time.monotonic()
-            self._held += [(moment, batch) for batch in self._reader.poll(room)]
-        ready = self._ready()
-        for moment, batch in ready:
-            self._require_following(batch)
-            self.metrics.add(RECORDS_IN, len(batch.offsets), self._topic, batch.partition)
-            self._times.read(batch.partition, moment, len(batch.offsets))
-        self.in_flight += len(ready)
-        return [Taken(self.owned[batch.partition], batch) for _, batch in ready]
-
-    def _ready(self) -> list[Polled]:
-        """Take out what can be read now; a partition waits from its first batch on that cannot."""
-        ready, held, waiting = list[Polled](), list[Polled](), set[int]()
-        for moment, batch in self._held:
-            if batch.partition in waiting or not self.plan.is_ready(batch):
-                waiting.add(batch.partition)
-                held.append((moment, batch))
-            else:
-                ready.append((moment, batch))
-        self._held = held
-        return ready
-
-    def _require_following(self, batch: Batch) -> None:
-        """Raise `FuguError` for records that are in a table already: they would be paid twice."""
-        owned = self.owned.get(batch.partition)
-        if owned is None or batch.offsets[0] < owned.position:
-            raise FuguError(
-                f"topic {self._topic}, partition {batch.partition}: Kafka returned records from "
-                f"offset {batch.offsets[0]} on, which were not asked for"
-            )
+        taken = self._intake.next(self.owned) if self.owned else []
+        self.in_flight += len(taken)
+        return taken
 
     def _take_over(self) -> None:
         given, self._given = self._given, []
@@ -199,7 +130,7 @@ class Copy(Rebalance):
         assert self.plan.finishing is not None
         if not owned.finished:
             made = self._work.finish(owned.partition, owned.table, self.plan.finishing)
-            self._write(owned, self.published(made))
+            self._transaction.write(owned, self.published(made))
             owned.finished = owned.touched = True
             self.cut()
 
@@ -222,11 +153,9 @@ class Copy(Rebalance):
 
     def _assign(self) -> None:
         """Read what is owned, from where each table stands."""
-        self._held = []
-        self._reader.assign({one: owned.position for one, owned in self.owned.items()})
-        for partition, owned in self.owned.items():
-            self.metrics.standing.positions[self._topic, partition] = owned.position
-            self.metrics.put(SNAPSHOT_AGE, time.monotonic(), self._topic, partition)
+        self._intake.assign({one: owned.position for one, owned in self.owned.items()})
+        for owned in self.owned.values():
+            self._show_position(owned)
 
     # steps of the dataflow, which change what an item refers to
 
@@ -246,7 +175,7 @@ class Copy(Rebalance):
         """Hand over what a batch has become, which ends its way."""
         owned = taken.owned
         try:
-            self._write(owned, written)
+            self._transaction.write(owned, written)
         except ShutOut:
             self._require_counted_in()
             raise
@@ -254,82 +183,35 @@ class Copy(Rebalance):
         owned.touched = True
         self.in_flight -= 1
 
-    def _write(self, owned: Owned[Any], written: Written) -> None:
-        for account, records in zip(owned.accounts, written, strict=True):
-            account.note(records)
-            self._writer.write(account.topic, replace(records, partition=account.partition))
-            count_out(self.metrics, account.topic, account.partition, records)
-
     # the cut
 
     def cut(self) -> None:
         """Commit everything since the last cut, if there is anything."""
         self._cut_at = time.monotonic()
         for owned in self.owned.values():
-            self._pass_marks(owned)
+            self._intake.pass_marks(owned)
         touched = [owned for owned in self.owned.values() if owned.touched]
         if touched:
-            self._commit(touched)
-        for partition in self.owned:
-            self.metrics.put(SNAPSHOT_AGE, self._cut_at, self._topic, partition)
+            epoch = self._member.metadata().generation
+            self._transaction.commit(touched, epoch, self._present)
+        for owned in touched:
+            self._times.end_epoch(owned.partition)
+            self._times.acknowledged(owned.partition)
+            self._work.written(owned.partition, owned.table)
+        for owned in self.owned.values():
+            self._show_position(owned)
 
-    def _commit(self, touched: list[Owned[Any]]) -> None:
-        epoch, topic = self._member.metadata().generation, self.state.topic.name
-        written: dict[int, int] = {}
-        for owned in touched:
-            progress = owned.progress(self.settings.instance, epoch)
-            records = owned.chain.append(owned.table, progress)
-            written[owned.partition] = len(records)
-            place = self.state.place(owned.partition)
-            self._writer.put(topic, place, self.state.sealed(place, records))
-        self._writer.acknowledge()
-        for owned in touched:
-            self._require_alone(owned, written[owned.partition])
-        group = self._member.metadata()  # now: one from before may be of an older generation
+    def _present(self) -> GroupMetadata:
+        """Return the membership as it is now; `GivenAway` where it is not that of what is owned."""
+        group = self._member.metadata()
         if self._lost or not group.is_of(self._member_id):
             raise GivenAway("the consumer group has given the partitions to other copies")
-        positions = {owned.partition: owned.position for owned in touched}
-        self._writer.send_offsets({self._topic: positions}, group)
-        self._writer.commit()
-        for owned in touched:
-            self._committed(owned)
+        return group
 
-    def _pass_marks(self, owned: Owned[Any]) -> None:
-        """Move on behind marks of transactions, which are no records, unless a batch waits.
-
-        That is committed, too: once retention has removed them, they would seem to be lost records.
-        """
-        behind = self._reader.position(owned.partition)
-        waits = any(batch.partition == owned.partition for _, batch in self._held)
-        if behind is not None and behind > owned.position and not waits:
-            owned.position, owned.touched = behind, True
-        self.metrics.standing.positions[self._topic, owned.partition] = owned.position
-
-    def _require_alone(self, owned: Owned[Any], count: int) -> None:
-        """Find out whether somebody else has written to this partition of the state."""
-        topic, partition = self.state.topic.name, self.state.place(owned.partition)
-        end = self._writer.acknowledged_end(topic, partition)
-        assert end is not None
-        first = end - count
-        found = others_between(self.client, topic, partition, owned.end, first)
-        self.metrics.add(FOREIGN_WRITES, found, topic, partition)
-        owned.end = end + _MARKER
-
-    def _committed(self, owned: Owned[Any]) -> None:
-        owned.touched = False
-        self._times.end_epoch(owned.partition)
-        self._times.acknowledged(owned.partition)
-        self._work.written(owned.partition, owned.table)
-        for account in owned.accounts:
-            end = self._writer.acknowledged_end(account.topic, account.partition)
-            if account.close(end, owned.position):
-                log.warning(
-                    "topic %s, partition %d: releases that a copy had written when it died did not "
-                    "come back; they were aborted and do not count",
-                    account.topic,
-                    account.partition,
-                    extra={"topic": account.topic, "partition": account.partition},
-                )
+    def _show_position(self, owned: Owned[Any]) -> None:
+        partition = owned.partition
+        self.metrics.standing.positions[self._topic, partition] = owned.position
+        self.metrics.put(SNAPSHOT_AGE, time.monotonic(), self._topic, partition)
 
     # what the group says
 
@@ -353,7 +235,7 @@ class Copy(Rebalance):
 
     def _give_up_properly(self, partitions: Sequence[int]) -> None:
         """Commit; where many write to one topic, say that nothing of these is left open there."""
-        for partition in partitions if self.plan.shares_sink else ():
+        for partition in partitions if self.plan.written_log is not None else ():
             self.owned[partition].left = self.owned[partition].touched = True
         self.cut()
 
@@ -372,7 +254,7 @@ class Copy(Rebalance):
     def give_up(self) -> None:
         """Abort, and forget all tables, which are ahead of the last cut."""
         self._forget_all()
-        self._writer.abandon()
+        self._transaction.abandon()
 
     def close(self) -> None:
         """Give up, and leave the group; nothing is committed here."""
@@ -384,8 +266,8 @@ class Copy(Rebalance):
             self._close()
 
     def _close(self) -> None:
-        self._writer.close()
-        self._reader.close()
+        self._transaction.close()
+        self._intake.close()
         self._takeover.close()
 
     def _forget_all(self) -> None:

@@ -16,8 +16,9 @@ from bytewax.dataflow import Dataflow
 from bytewax.inputs import DynamicSource, StatelessSourcePartition
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 
-from fugu.dataflows.copies.copy import Copy, Written
+from fugu.dataflows.copies.copy import Copy
 from fugu.dataflows.copies.owned import Taken
+from fugu.dataflows.copies.transaction import Written
 from fugu.dataflows.flows.plan import flow_name
 
 EPOCH = timedelta(days=1)

@@ -6,6 +6,7 @@ import secrets
 import socket
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.kafka.client import identity_of
 
 VARIABLE = "FUGU_INSTANCE"
 """The environment variable that names a copy, such as the name of a pod of a StatefulSet."""
@@ -32,3 +33,8 @@ def merging(name: str) -> str:
     'pod-3/merge'
     """
     return f"{name}/merge"
+
+
+def transactional_id(pipeline: str, instance: str) -> str:
+    """Return the transactional id of a copy."""
+    return f"{identity_of(pipeline)}.{instance}"

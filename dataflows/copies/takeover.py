@@ -8,32 +8,27 @@ included, and the state is read up to there, however long a transaction holds th
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import closing, suppress
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-from fugu.dataflows.base.errors import NEW_PIPELINE, DeliveryFailed, KafkaUnavailable, StartRefused
+from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
 from fugu.dataflows.copies.accounts import Account
 from fugu.dataflows.copies.followed import Followed
 from fugu.dataflows.copies.owned import Owned
+from fugu.dataflows.copies.patience import LONGEST_SECONDS, PAUSE_SECONDS, Patience
+from fugu.dataflows.copies.predecessors import Predecessors
+from fugu.dataflows.copies.settings import Standby
 from fugu.dataflows.copies.work import CopiedTable, fresh_table
 from fugu.dataflows.flows.plan import Plan, offsets_of
 from fugu.dataflows.kafka.client import Bounds, CopyClient, GroupMember, Reader, identity_of
-from fugu.dataflows.state.chain_reader import ChainReader, last_header
+from fugu.dataflows.state.chain_reader import ChainReader
 from fugu.dataflows.state.changelog import Header
 from fugu.dataflows.state.fingerprint import check_same
 from fugu.dataflows.state.state_topic import StateTopic
 
 _POLLED = 10_000
-_PAUSE_SECONDS = 0.01
-_PATIENCE_SECONDS = 1.0
-_LONGEST_SECONDS = 60.0
-_PATIENCE_IN_TRANSACTION = 5
-"""A copy that lives commits in a tenth of the time that a transaction may last."""
-
-Standby = Literal["none", "kept", "all"]
-"""Says which chains a copy follows of partitions that others own."""
 
 log = logging.getLogger(__name__)
 
@@ -48,12 +43,13 @@ class Takeover:
     instance: str
     milliseconds: int
     standby: Standby = "none"
-    _shut_out: set[str] = field(default_factory=set, init=False)
-    _died: list[Header] = field(default_factory=list, init=False)
     _given_up: set[int] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
         self._followed = Followed(self.client, self.state, self._fresh)
+        self.predecessors = Predecessors(
+            self.plan, self.client, self.state, self.instance, self.milliseconds
+        )
 
     def follow(self, owned: Collection[int]) -> None:
         """Read a little of the chains that are to be at hand, of partitions that others own."""
@@ -73,21 +69,20 @@ class Takeover:
 
     def owned(self, partitions: Sequence[int], member: GroupMember) -> list[Owned[Any]]:
         """Return partitions as their last owners left them; `StartRefused` if they cannot be."""
-        self._died.clear()
-        owned = [self._owned(one, self._committed(one, member)) for one in partitions]
-        self._free_the_log(self._died)
-        return owned
+        taken = [self._owned(one, self._committed(one, member)) for one in partitions]
+        self.predecessors.free_the_log(header for _, header in taken)
+        return [owned for owned, _ in taken]
 
     def _committed(self, partition: int, member: GroupMember) -> int | None:
         """Ask for one position alone: only who owned that partition can hold it back."""
-        look = _Patience(lambda: self._shut_out_last(partition))
-        seconds = _LONGEST_SECONDS + self.milliseconds / 1000
+        look = Patience(lambda: self.predecessors.end_last(partition))
+        seconds = LONGEST_SECONDS + self.milliseconds / 1000
         return member.committed([partition], seconds, look)[partition]
 
-    def _owned(self, partition: int, committed: int | None) -> Owned[Any]:
+    def _owned(self, partition: int, committed: int | None) -> tuple[Owned[Any], Header | None]:
+        """Return a partition, and the header that its last owner wrote."""
         began = time.monotonic()
         chain, end = self._chain(partition)
-        self._note_who_died(chain.header)
         position = self._position(partition, chain.header, committed)
         accounts = self._accounts(partition, chain.header)
         self._require_readable(partition, position, accounts)
@@ -102,7 +97,7 @@ class Takeover:
             time.monotonic() - began,
             extra={"partition": partition},
         )
-        return owned
+        return owned, chain.header
 
     def _chain(self, partition: int) -> tuple[ChainReader[CopiedTable], int]:
         """Read the chain to the end that the partition has now, open transactions included."""
@@ -116,7 +111,7 @@ class Takeover:
             bounds = reader.bounds([partition])[partition]
         if followed is not None:
             bounds = Bounds(followed[1], bounds.end)
-        look = _Patience(lambda: self._shut_out_owner(found.header))
+        look = Patience(lambda: self.predecessors.end(found.header))
         with closing(self.client.reader(topic)) as reader:
             _read_to(reader, partition, bounds, found, look)
         self._require_own(found)
@@ -183,7 +178,7 @@ class Takeover:
         topic, partition = account.topic, account.partition
         with closing(self.client.reader(topic, committed=False)) as reader:
             written = reader.bounds([partition])[partition].end
-        look = _Patience(lambda: self._shut_out_owner(header))
+        look = Patience(lambda: self.predecessors.end(header))
         with closing(self.client.reader(topic)) as reader:
             while True:
                 committed = reader.bounds([partition])[partition]
@@ -191,7 +186,7 @@ class Takeover:
                     return committed, written  # where others write, too, something is always open
                 look()
                 look.require_hope(topic, partition, committed.end)
-                time.sleep(_PAUSE_SECONDS)
+                time.sleep(PAUSE_SECONDS)
 
     def _require_readable(self, partition: int, position: int, accounts: list[Account]) -> None:
         topic = self.plan.fingerprint.source_topic
@@ -207,83 +202,9 @@ class Takeover:
         for account in accounts:
             account.tail_until = bounds.end
 
-    def _shut_out_last(self, partition: int) -> None:
-        with closing(self.client.reader(self.state.topic.name)) as reader:
-            place = self.state.place(partition)
-            self._shut_out_owner(last_header(reader, place, self.state.opened))
-
-    def _note_who_died(self, header: Header | None) -> None:
-        """Keep in mind an owner that never gave up its partition, where it may hold up others."""
-        if not self.plan.shares_sink or header is None:
-            return
-        if not header.left and header.instance != self.instance:
-            self._died.append(header)
-
-    def _free_the_log(self, owners: Sequence[Header]) -> None:
-        """Abort what these left open in a topic that all share; whoever lives commits before."""
-        if not owners:
-            return
-        topic = self.plan.fingerprint.sink_topic
-        with closing(self.client.reader(topic, committed=False)) as reader:
-            written = reader.bounds([0])[0].end
-        seconds = self.milliseconds / 1000 / _PATIENCE_IN_TRANSACTION
-        look = _Patience(lambda: self._shut_out_all(owners), seconds)
-        with closing(self.client.reader(topic)) as reader:
-            while reader.bounds([0])[0].end < written and not look.is_over:
-                look()
-                time.sleep(_PAUSE_SECONDS)
-
-    def _shut_out_all(self, owners: Sequence[Header]) -> None:
-        for owner in owners:
-            self._shut_out_owner(owner)
-
-    def _shut_out_owner(self, header: Header | None) -> None:
-        """Abort what the last owner of a partition left open; a copy that lives begins again."""
-        owner = None if header is None else header.instance
-        if owner is None or owner == self.instance or owner in self._shut_out:
-            return
-        self._shut_out.add(owner)
-        log.info("copy %s left a transaction open; it is aborted", owner)
-        identity = transactional_id(self.plan.name, owner)
-        with suppress(DeliveryFailed):
-            self.client.copy_writer(identity, self.milliseconds).close()
-
-
-@dataclass
-class _Patience:
-    """Do something once when nothing has moved for a while, and give up after a long one."""
-
-    do: Callable[[], object]
-    seconds: float = _PATIENCE_SECONDS
-    _moved: float = field(default_factory=time.monotonic, init=False)
-    _done: bool = field(default=False, init=False)
-
-    @property
-    def is_over(self) -> bool:
-        """Return whether it was done."""
-        return self._done
-
-    def __call__(self) -> None:
-        if not self._done and time.monotonic() - self._moved > self.seconds:
-            self._done = True
-            self.do()
-
-    def moved(self) -> None:
-        """Note that something has moved."""
-        self._moved = time.monotonic()
-
-    def require_hope(self, topic: str, partition: int, offset: int) -> None:
-        """Raise `KafkaUnavailable` after a minute."""
-        if time.monotonic() - self._moved > _LONGEST_SECONDS:
-            raise KafkaUnavailable(
-                f"topic {topic}, partition {partition}: nothing behind offset {offset} can be read "
-                f"for {_LONGEST_SECONDS:.0f} s, because a transaction is open there. "
-                "kafka-transactions.sh find-hanging names its producer"
-            )
-
 
 def _read_to(
-    reader: Reader, partition: int, bounds: Bounds, found: ChainReader[CopiedTable], look: _Patience
+    reader: Reader, partition: int, bounds: Bounds, found: ChainReader[CopiedTable], look: Patience
 ) -> None:
     """Read a partition of the state up to its end, open transactions included."""
     reader.assign({partition: bounds.start})
@@ -297,9 +218,4 @@ def _read_to(
         if not batches:
             look()
             look.require_hope(found.topic, partition, at)
-            time.sleep(_PAUSE_SECONDS)
-
-
-def transactional_id(pipeline: str, instance: str) -> str:
-    """Return the transactional id of a copy."""
-    return f"{identity_of(pipeline)}.{instance}"
+            time.sleep(PAUSE_SECONDS)

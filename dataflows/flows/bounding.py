@@ -39,7 +39,7 @@ class BoundingPlan(PartitionsPlan[Bounded[Any]]):
     def outputs(self) -> list[Output]:
         """Return the internal log, and dead letters."""
         fingerprint = self.fingerprint
-        own = Shared(1, lambda part, key: key == partition_key(part))
+        own = Shared(1, lambda part, key: key == partition_key(part), told_apart=True)
         topic, begin = fingerprint.sink_topic, fingerprint.sink_begin
         told = Output("partials", "log", self._partials, topic, begin, shared=own)
         unnamed = Shared(fingerprint.partitions, lambda part, key: key is None)

@@ -91,6 +91,11 @@ class MergingPlan(LogPlan[Merged]):
         if left is not None:
             self.metrics.put(RELEASES_LEFT, int(left[0]), self.fingerprint.sink_topic)
 
+    @property
+    def written_log(self) -> str | None:
+        asks_or_plans = isinstance(self.merge.mechanism, PlanningMechanism | CollectingMechanism)
+        return self.fingerprint.source_topic if asks_or_plans else None
+
     def outputs(self) -> list[Output]:
         """Return the sink, and the internal log if there are plans to be written to it."""
         outputs = super().outputs()

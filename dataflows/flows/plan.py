@@ -101,6 +101,11 @@ class Plan(ABC):
         return self.home
 
     @property
+    def written_log(self) -> str | None:
+        """Return the internal log of an aggregate, if this dataflow writes to it."""
+        return self.fingerprint.sink_topic if self.shares_sink else None
+
+    @property
     def reads_headers(self) -> bool:
         """Return whether headers of its source are looked at."""
         return False

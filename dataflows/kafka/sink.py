@@ -49,10 +49,14 @@ ReleaseIds = Callable[[int, Sequence[int]], Sequence[bytes]]
 
 @dataclass(frozen=True)
 class Shared:
-    """Find the records of one pipeline in a topic of many, by part and key."""
+    """Find the records of one pipeline in a topic of many, by part and key.
+
+    Where they are `told_apart`, those that are own are of this part alone.
+    """
 
     partitions: int
     is_own: Callable[[int, bytes | None], bool]
+    told_apart: bool = False
 
 
 def require_sink_offset(topic: str, partition: int, start: int, bounds: Bounds) -> None:

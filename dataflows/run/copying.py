@@ -22,10 +22,11 @@ from fugu.dataflows.base.errors import (
     exit_code,
 )
 from fugu.dataflows.base.native_stderr import native_stderr_hidden
-from fugu.dataflows.copies.copy import Copy, CopySettings
+from fugu.dataflows.copies.copy import Copy
 from fugu.dataflows.copies.dataflow import EPOCH, dataflow_of
 from fugu.dataflows.copies.instance import instance, merging
 from fugu.dataflows.copies.planning import Planned, planned
+from fugu.dataflows.copies.settings import CopySettings
 from fugu.dataflows.flows.bounding import BoundingPlan
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan

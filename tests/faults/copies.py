@@ -1,23 +1,32 @@
 """Pipelines whose state is in Kafka: documents, copies within this process, and what counts."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from fugu.dataflows.copies.copy import Copy, CopySettings
+import pytest
+
+from fugu.dataflows.copies.copy import Copy
 from fugu.dataflows.copies.instance import merging
 from fugu.dataflows.copies.planning import Planned, planned
+from fugu.dataflows.copies.settings import CopySettings
+from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.state.state_topic import StateTopic
-from tests.faults.feeding import document_with_topics
-from tests.kafka.pipelines import Document
-from tests.kafka.records import read_topic
+from tests.faults.feeding import PARTITIONS, Stream, document_with_topics
+from tests.faults.outcomes import Topic, published
+from tests.kafka.pipelines import Document, running, write_pipeline
+from tests.kafka.records import Placed, Record, produce, read_topic
 from tests.kafka.topics import TopicFactory
+
+FEW = 20
+"""How many records a `House` is fed at once."""
 
 
 def copied_document(
@@ -25,11 +34,19 @@ def copied_document(
 ) -> Document:
     """A pipeline over `source`, with a name and a state topic of its own."""
     document = document_with_topics(bootstrap, topics, source, partitions=partitions)
-    name = source.removeprefix("fugu-test-")
+    return in_kafka(document | {"name": name_of(source)})
+
+
+def name_of(source: str) -> str:
+    """The name of the only pipeline over a topic of a test."""
+    return source.removeprefix("fugu-test-")
+
+
+def in_kafka(document: Document, every: str = "200ms") -> Document:
+    """The same pipeline with its state in Kafka."""
     return document | {
-        "name": name,
         "kafka": document["kafka"] | {"client": "librdkafka"},
-        "state": {"store": "kafka", "every": "200ms", "topic": f"{name}.state"},
+        "state": {"store": "kafka", "every": every, "topic": f"{document['name']}.state"},
         "sink": document["sink"] | {"create": True},
     }
 
@@ -42,6 +59,33 @@ def committed(bootstrap: str, document: Document) -> int:
         for topic in (sink["topic"], sink["dead_letters"])
         for records in read_topic(bootstrap, topic).values()
     )
+
+
+@contextmanager
+def named(name: str) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("FUGU_INSTANCE", name)
+        yield
+
+
+def on_disk(document: Document, topics: TopicFactory) -> Document:
+    """The same pipeline with its state on disk, which publishes the same bytes elsewhere."""
+    sink = {
+        "topic": topics("undisturbed", partitions=PARTITIONS),
+        "dead_letters": topics("undisturbed-dead", partitions=PARTITIONS),
+    }
+    state = {"directory": "state", "every": "1s"}
+    return document | {"state": state, "sink": document["sink"] | sink}
+
+
+def undisturbed(
+    bootstrap: str, document: Document, private: Stream, path: Path
+) -> tuple[Topic, Topic]:
+    """What one run without faults publishes."""
+    with running(write_pipeline(path, document)) as process:
+        process.wait_until(lambda: committed(bootstrap, document) == len(private.placed))
+        assert process.stop() == 0, process.stderr
+    return published(bootstrap, document)
 
 
 @dataclass
@@ -62,10 +106,12 @@ class Copies:
             plan = change(plan)
         return self._joined(plan, self.planned.state, name)
 
-    def join_merge(self, name: str) -> Copy:
+    def join_merge(
+        self, name: str, change: Callable[[MergingPlan], MergingPlan] = lambda plan: plan
+    ) -> Copy:
         """One more copy that merges, if the internal log is given to it."""
         assert self.planned.merge is not None
-        plan = replace(self.planned.merge, stop=StopFlag())
+        plan = change(replace(self.planned.merge, stop=StopFlag()))
         return self._joined(plan, self.planned.state.of_merge(), merging(name))
 
     def _joined(self, plan: Plan, state: StateTopic, name: str) -> Copy:
@@ -112,3 +158,72 @@ def step(copy: Copy) -> int:
         made: Any = copy.sanitized(taken, copy.decoded(taken))
         copy.write(taken, copy.published(made))
     return len(items)
+
+
+def run_to_its_end(copy: Copy) -> None:
+    """Step a copy until it leaves by itself."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            step(copy)
+        except StopIteration:
+            return
+        time.sleep(0.01)
+    raise AssertionError("the copy did not end")
+
+
+class House:
+    """A pipeline of one partition, whose copies a test leads."""
+
+    def __init__(
+        self,
+        bootstrap: str,
+        topics: TopicFactory,
+        path: Path,
+        partitions: int,
+        sections: Document | None = None,
+        **state: Any,
+    ) -> None:
+        self.bootstrap = bootstrap
+        source = topics("private", partitions=partitions)
+        self.document: Document = copied_document(bootstrap, topics, source, partitions=partitions)
+        self.document = self.document | (sections or {})
+        self.document["state"] |= state
+        self.source, self.fed = source, 0
+        self.copies = Copies(write_pipeline(path, self.document))
+        self.state = self.copies.planned.state.topic.name
+
+    def feed(self, count: int = FEW, partitions: Sequence[int] = (0,)) -> int:
+        records = [
+            Placed(p, Record(b"user-%d" % (n % 7), b'{"zone": "rest"}', timestamp=n + 1))
+            for n in range(self.fed, self.fed + count)
+            for p in partitions
+        ]
+        produce(self.bootstrap, self.source, records)
+        self.fed += count
+        return self.fed
+
+    def released(self, level: str = "read_committed", partition: int = 0) -> list[Record]:
+        topic = self.document["sink"]["topic"]
+        return read_topic(self.bootstrap, topic, level)[partition]
+
+    def first(self, name: str = "first") -> Copy:
+        """A copy that owns everything."""
+        copy = self.copies.join(name)
+        self.copies.settle(self.copies.planned.plan.fingerprint.partitions)
+        return copy
+
+    def successor(self, change: Callable[[StreamsPlan], StreamsPlan] | None = None) -> Copy:
+        """Another copy, after all others are gone."""
+        self.copies.close()
+        self.copies.running.clear()
+        copy = self.copies.join("successor", change)
+        self.copies.settle(self.copies.planned.plan.fingerprint.partitions)
+        return copy
+
+    def require_one_outcome_each(self, partition: int = 0) -> None:
+        """Every record has one committed release, and nobody ever sees two draws for one."""
+        names = [one.headers[0] for one in self.released(partition=partition)]
+        assert len(names) == len(set(names)) == self.fed
+        seen = set(self.released("read_uncommitted", partition))
+        assert seen == set(self.released(partition=partition))

@@ -147,7 +147,7 @@ def _arm(point: Point, occurrence: int) -> None:
 
 def main() -> None:
     """Run the command of the arguments."""
-    MEMBER.update({"session.timeout.ms": 6_000, "heartbeat.interval.ms": 300})
+    MEMBER.update({"session.timeout.ms": 3_000, "heartbeat.interval.ms": 300})
     row_log._SMALL_BYTES = changelog._LEAST_GENERATION_BYTES = EARLY_GENERATION_BYTES
     _arm(POINTS[sys.argv[1]], int(sys.argv[2]))
     sys.argv[1:] = sys.argv[3:]

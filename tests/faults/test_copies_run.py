@@ -2,13 +2,11 @@
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.faults.copies import committed, copied_document
+from tests.faults.copies import committed, copied_document, named
 from tests.faults.feeding import PARTITIONS, paced_feed, stream
 from tests.faults.outcomes import check_one_outcome_each, published
 from tests.kafka.pipelines import fugu, running, write_pipeline
@@ -16,13 +14,6 @@ from tests.kafka.topics import TopicFactory
 
 RECORDS = 2_000
 BYTEWAX = [sys.executable, "-m", "tests.faults.bytewax_run"]
-
-
-@contextmanager
-def named(name: str) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("FUGU_INSTANCE", name)
-        yield
 
 
 @pytest.mark.slow

@@ -1,15 +1,14 @@
 """Copies that share a pipeline are killed at exact points, and what counts is that of one run."""
 
 import signal
-import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.faults.copies import committed, copied_document
-from tests.faults.feeding import PARTITIONS, Stream, paced_feed, stream
+from tests.faults.copies import committed, copied_document, on_disk, undisturbed
+from tests.faults.feeding import PARTITIONS, paced_feed, stream
 from tests.faults.outcomes import Topic, check_one_outcome_each, published
 from tests.kafka.pipelines import (
     PATIENCE_SECONDS,
@@ -23,29 +22,8 @@ from tests.kafka.topics import TopicFactory
 
 RECORDS = 6_000
 PART = 1_000
-INSIDE = [sys.executable, "-m", "tests.faults.killed_inside"]
 POINTS = {"a cut written, no positions": 3, "positions sent, no commit": 3, "in a restore": 1}
 """Points of `killed_inside`, and at which of their occurrences."""
-
-
-def on_disk(document: Document, topics: TopicFactory) -> Document:
-    """The same pipeline with its state on disk, which publishes the same bytes elsewhere."""
-    sink = {
-        "topic": topics("undisturbed", partitions=PARTITIONS),
-        "dead_letters": topics("undisturbed-dead", partitions=PARTITIONS),
-    }
-    state = {"directory": "state", "every": "1s"}
-    return document | {"state": state, "sink": document["sink"] | sink}
-
-
-def undisturbed(
-    bootstrap: str, document: Document, private: Stream, path: Path
-) -> tuple[Topic, Topic]:
-    """What one run without faults publishes."""
-    with running(write_pipeline(path, document)) as process:
-        process.wait_until(lambda: committed(bootstrap, document) == len(private.placed))
-        assert process.stop() == 0, process.stderr
-    return published(bootstrap, document)
 
 
 def require_no_second_draw(bootstrap: str, document: Document, sanitized: Topic) -> None:
@@ -69,7 +47,7 @@ def test_copies_killed_within_a_cut_and_a_restore_leave_what_one_run_leaves(
         feed = stack.enter_context(paced_feed(bootstrap, document, private))
         feed.feed(PART)
         doomed = [
-            stack.enter_context(running(pipeline, command=[*INSIDE, point, str(occurrence)]))
+            stack.enter_context(running(pipeline, killed=(point, occurrence)))
             for point, occurrence in POINTS.items()
         ]
         deadline = time.monotonic() + PATIENCE_SECONDS

@@ -10,15 +10,12 @@ import pytest
 from kafka import KafkaAdminClient, TopicPartition
 
 from fugu.dataflows.base.errors import GivenAway
-from fugu.dataflows.copies.owned import Owned
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.native.settings import MEMBER
-from tests.faults.copies import step, take_in
-from tests.faults.test_copy_takeover import FEW, House, house, make, run_to_its_end
+from tests.faults.copies import FEW, House, run_to_its_end, step, take_in
 from tests.kafka.topics import TopicFactory
 from tests.kafka.transactions import transaction, transactional_producer
 
-__all__ = ["house", "make"]
 SESSION_MILLISECONDS = 6_000
 """The shortest that a broker takes by default."""
 
@@ -95,14 +92,14 @@ def test_a_partition_that_waits_for_a_schema_keeps_no_other_one_waiting(
     with monkeypatch.context() as without_one:
         without_one.setattr(StreamsPlan, "is_ready", lambda _, batch: batch.partition != 0)
         house.feed(partitions=[0])
-        while not copy._held:
+        while not copy._intake._held:
             step(copy)
         house.feed(partitions=[1])
         take_in(copy, FEW, partition=1)
         copy.cut()
     assert copy.owned[0].position == 0
     take_in(copy, FEW)
-    assert copy._held == []
+    assert copy._intake._held == []
 
 
 def test_nothing_is_finished_while_another_copy_has_a_partition(
@@ -156,7 +153,7 @@ def test_a_copy_that_stood_still_in_a_restore_begins_again_and_is_not_refused(
     sleeper = house.copies.join("sleeper")
     original = sleeper._takeover._owned
 
-    def after_a_pause(partition: int, committed: int | None) -> Owned[Any]:
+    def after_a_pause(partition: int, committed: int | None) -> Any:
         awake = house.copies.join("awake")
         deadline = time.monotonic() + 30
         while not awake.owned:
@@ -171,3 +168,18 @@ def test_a_copy_that_stood_still_in_a_restore_begins_again_and_is_not_refused(
     with pytest.raises(GivenAway):
         run_to_its_end(sleeper)
     house.require_one_outcome_each()
+
+
+def test_a_copy_ends_though_it_has_not_heard_that_the_group_deals_anew(
+    make: Callable[..., House],
+) -> None:
+    """librdkafka waits for ever in that place, and its heartbeats go on."""
+    house = make(4)
+    first, second = house.first(), house.copies.join("second")
+    until = time.monotonic() + 0.6
+    while time.monotonic() < until:
+        step(second)
+        time.sleep(0.02)
+    first.close()
+    house.copies.running.remove(first)
+    house.copies.settle(4)

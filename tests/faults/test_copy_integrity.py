@@ -14,8 +14,7 @@ from fugu.dataflows.kafka.client import GroupMember
 from fugu.dataflows.kafka.group_metadata import GroupMetadata
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.state.state_topic import FINGERPRINT
-from tests.faults.copies import take_in
-from tests.faults.test_copy_takeover import FEW, House
+from tests.faults.copies import FEW, House, take_in
 from tests.kafka.pipelines import SECRET, SECRET_VARIABLE
 from tests.kafka.records import Placed, Record, produce, read_topic
 from tests.kafka.topics import TopicFactory

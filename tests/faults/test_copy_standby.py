@@ -1,38 +1,16 @@
 """A copy that follows the tables of others reads the rest alone when it takes them over."""
 
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from fugu.dataflows.copies import takeover
 from fugu.dataflows.copies.copy import Copy
 from fugu.dataflows.kafka.client import Bounds
-from fugu.dataflows.kafka.native.settings import MEMBER
-from tests.faults.copies import step, take_in
-from tests.faults.test_copy_takeover import House
-from tests.kafka.pipelines import SECRET, SECRET_VARIABLE
-from tests.kafka.topics import TopicFactory
+from tests.faults.copies import House, step, take_in
 
 Reads = list[tuple[int, Bounds]]
-
-
-@pytest.fixture
-def make(
-    bootstrap: str, topics: TopicFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[int], House]]:
-    monkeypatch.setenv(SECRET_VARIABLE, SECRET)
-    monkeypatch.setitem(MEMBER, "heartbeat.interval.ms", 300)
-    made: list[House] = []
-
-    def house(partitions: int) -> House:
-        made.append(House(bootstrap, topics, tmp_path / str(len(made)), partitions))
-        return made[-1]
-
-    yield house
-    for one in made:
-        one.copies.close()
 
 
 @pytest.fixture

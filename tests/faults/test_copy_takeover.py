@@ -1,10 +1,9 @@
 """Copies of one pipeline hand partitions over, and nothing counts twice, whoever goes wrong."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from threading import Timer
 from typing import Any
 
@@ -12,107 +11,17 @@ import pytest
 
 from fugu.dataflows.base.errors import GivenAway, ReleaseMismatch, StartRefused
 from fugu.dataflows.base.metrics import FOREIGN_WRITES
-from fugu.dataflows.copies.copy import Copy
 from fugu.dataflows.copies.planning import planned
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.group_metadata import GroupMetadata
-from fugu.dataflows.kafka.native.settings import MEMBER
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state import changelog
-from tests.faults.copies import Copies, committed, copied_document, step, take_in
-from tests.kafka.pipelines import (
-    OTHER_SECRET,
-    SECRET,
-    SECRET_VARIABLE,
-    Document,
-    write_pipeline,
-)
+from tests.faults.copies import FEW, House, committed, run_to_its_end, step, take_in
+from tests.kafka.pipelines import OTHER_SECRET
 from tests.kafka.records import Placed, Record, produce, read_topic
 from tests.kafka.topics import TopicFactory
-
-FEW = 20
-
-
-class House:
-    """A pipeline of one partition, whose copies a test leads."""
-
-    def __init__(
-        self,
-        bootstrap: str,
-        topics: TopicFactory,
-        path: Path,
-        partitions: int,
-        sections: Document | None = None,
-        **state: Any,
-    ) -> None:
-        self.bootstrap = bootstrap
-        source = topics("private", partitions=partitions)
-        self.document: Document = copied_document(bootstrap, topics, source, partitions=partitions)
-        self.document = self.document | (sections or {})
-        self.document["state"] |= state
-        self.source, self.fed = source, 0
-        self.copies = Copies(write_pipeline(path, self.document))
-        self.state = self.copies.planned.state.topic.name
-
-    def feed(self, count: int = FEW, partitions: Sequence[int] = (0,)) -> int:
-        records = [
-            Placed(p, Record(b"user-%d" % (n % 7), b'{"zone": "rest"}', timestamp=n + 1))
-            for n in range(self.fed, self.fed + count)
-            for p in partitions
-        ]
-        produce(self.bootstrap, self.source, records)
-        self.fed += count
-        return self.fed
-
-    def released(self, level: str = "read_committed", partition: int = 0) -> list[Record]:
-        topic = self.document["sink"]["topic"]
-        return read_topic(self.bootstrap, topic, level)[partition]
-
-    def first(self, name: str = "first") -> Copy:
-        """A copy that owns everything."""
-        copy = self.copies.join(name)
-        self.copies.settle(self.copies.planned.plan.fingerprint.partitions)
-        return copy
-
-    def successor(self, change: Callable[[StreamsPlan], StreamsPlan] | None = None) -> Copy:
-        """Another copy, after all others are gone."""
-        self.copies.close()
-        self.copies.running.clear()
-        copy = self.copies.join("successor", change)
-        self.copies.settle(self.copies.planned.plan.fingerprint.partitions)
-        return copy
-
-    def require_one_outcome_each(self, partition: int = 0) -> None:
-        """Every record has one committed release, and nobody ever sees two draws for one."""
-        names = [one.headers[0] for one in self.released(partition=partition)]
-        assert len(names) == len(set(names)) == self.fed
-        seen = set(self.released("read_uncommitted", partition))
-        assert seen == set(self.released(partition=partition))
-
-
-@pytest.fixture
-def make(
-    bootstrap: str, topics: TopicFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[int], House]]:
-    monkeypatch.setenv(SECRET_VARIABLE, SECRET)
-    monkeypatch.setitem(MEMBER, "heartbeat.interval.ms", 300)
-    made: list[House] = []
-
-    def house(partitions: int, sections: Document | None = None, **state: Any) -> House:
-        path = tmp_path / str(len(made))
-        made.append(House(bootstrap, topics, path, partitions, sections, **state))
-        return made[-1]
-
-    yield house
-    for one in made:
-        one.copies.close()
-
-
-@pytest.fixture
-def house(make: Callable[[int], House]) -> House:
-    return make(1)
 
 
 def test_what_is_on_its_way_is_neither_cut_nor_joined_by_more(house: House) -> None:
@@ -377,18 +286,6 @@ def values(house: House) -> list[bytes]:
 
 def _die(*_: Any) -> None:
     raise GivenAway("killed between its records and its positions")
-
-
-def run_to_its_end(copy: Copy) -> None:
-    """Step a copy until it leaves by itself."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            step(copy)
-        except StopIteration:
-            return
-        time.sleep(0.01)
-    raise AssertionError("the copy did not end")
 
 
 def test_the_ledger_counts_what_is_committed_and_budgets_go_on(

@@ -10,6 +10,7 @@ import pytest
 from fugu.dataflows.stages.log_entries import PLANS_KEY, MechanismPlan, read_entry
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.swellfish.plan import Plan
+from tests.faults.copies import in_kafka, name_of
 from tests.faults.households import (
     FIRST,
     PARTITIONS,
@@ -32,9 +33,16 @@ TRAVEL = policy("travel", 0, TICKS - 1, 0.1) | {"pattern": {"ticks": TICKS}}
 POLICIES = [TRAVEL, policy("sauna", 40, 49, 4.0)]
 
 
-@pytest.mark.parametrize("changing", [False, True])
+@pytest.mark.parametrize(
+    ("changing", "store"),
+    [
+        (False, "disk"),
+        (True, "disk"),
+        pytest.param(False, "kafka", marks=pytest.mark.acceptance),
+    ],
+)
 def test_a_pipeline_that_is_killed_takes_its_plans_from_the_log(
-    bootstrap: str, topics: TopicFactory, tmp_path: Path, changing: bool
+    bootstrap: str, topics: TopicFactory, tmp_path: Path, changing: bool, store: str
 ) -> None:
     """A second plan for the same tick, or one from memory, would release other figures."""
     source, random = topics("power", partitions=PARTITIONS), Random(1)
@@ -42,6 +50,8 @@ def test_a_pipeline_that_is_killed_takes_its_plans_from_the_log(
     document["operator"]["kind"] = "unicorn_plan"
     if not changing:
         del document["source"]["policies"]
+    if store == "kafka":
+        document = in_kafka(document | {"name": name_of(source)})
     path = write_household(tmp_path, document, POLICIES)
     with counting(bootstrap, document) as released:
         for begin, end in pairwise((0, 10, 25, LIVE)):

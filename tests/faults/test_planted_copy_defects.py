@@ -6,16 +6,14 @@ from typing import Any
 import pytest
 
 from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.copies import copy as copying
-from fugu.dataflows.copies import takeover
+from fugu.dataflows.copies import takeover, transaction
 from fugu.dataflows.copies.accounts import Account
 from fugu.dataflows.copies.copy import Copy
 from fugu.dataflows.kafka.native.client import NativeClient
 from fugu.dataflows.kafka.native.copy_writer import NativeCopyWriter
 from tests.faults import test_copy_takeover as tests
-from tests.faults.test_copy_takeover import House, make
+from tests.faults.copies import House
 
-__all__ = ["make"]
 Planted = pytest.MonkeyPatch
 
 
@@ -98,7 +96,7 @@ def tail_not_compared(planted: Planted) -> None:
 
 
 def others_not_looked_for(planted: Planted) -> None:
-    planted.setattr(copying, "others_between", lambda *_: 0)
+    planted.setattr(transaction, "others_between", lambda *_: 0)
 
 
 DEFECTS: list[tuple[Callable[[Planted], None], Callable[..., None]]] = [

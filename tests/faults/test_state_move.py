@@ -11,10 +11,9 @@ from fugu.dataflows.copies import moving, moving_back
 from fugu.dataflows.copies.planning import looked_at_copy
 from fugu.dataflows.flows.starting import looked_at
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from tests.faults.copies import committed, copied_document
+from tests.faults.copies import committed, copied_document, on_disk, undisturbed
 from tests.faults.feeding import PARTITIONS, PacedFeed, paced_feed, stream
 from tests.faults.outcomes import published
-from tests.faults.test_copy_crashes import on_disk, undisturbed
 from tests.kafka.pipelines import SECRET, SECRET_VARIABLE, Document, running, write_pipeline
 from tests.kafka.topics import TopicFactory
 

@@ -12,19 +12,13 @@ from typing import Self
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
+from tests.kafka.kafka_process import BrokerError, end, last_lines, launch
 from tests.kafka.ports import HOST, free_ports
 from tests.kafka.secured import PORT_OFFSETS, SecuredListeners
 
-SCRIPTS = Path(__file__).parents[2] / "deploy" / "kafka"
 PORTS = 2 + len(PORT_OFFSETS)
 """The plain listener, the controller, and the secured listeners."""
 START_SECONDS = 60
-STOP_SECONDS = 30
-LOG_TAIL_LINES = 30
-
-
-class BrokerError(RuntimeError):
-    """Kafka could not be had; the text says what to do."""
 
 
 class Broker:
@@ -89,15 +83,10 @@ class Broker:
         self._end(signal.SIGKILL)
 
     def _launch(self) -> subprocess.Popen[bytes]:
-        fetched = subprocess.run([f"{SCRIPTS}/fetch"], stderr=subprocess.PIPE, text=True)
-        if fetched.returncode:
-            raise BrokerError(fetched.stderr)
         if not self._secured:
             self._secured = SecuredListeners(Path(self._directory.name) / "secured", self._port)
-        start = [f"{SCRIPTS}/start", "--port", str(self._port), "--data", self._directory.name]
-        start += ["--secured", str(self._secured.folder)]
-        with self._log.open("ab") as log:
-            return subprocess.Popen(start, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        options = ["--port", str(self._port), "--data", self._directory.name]
+        return launch(self._log, *options, "--secured", str(self._secured.folder))
 
     def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + START_SECONDS
@@ -129,8 +118,8 @@ class Broker:
                 f"no Kafka answers at FUGU_TEST_BOOTSTRAP={self._external}: start it,"
                 " correct the address, or unset the variable to let the tests start their own"
             )
-        tail = self._log.read_text(errors="replace").splitlines()[-LOG_TAIL_LINES:]
-        return "\n".join([f"Kafka did not start at {self.bootstrap}; its log ends with:", *tail])
+        said = f"Kafka did not start at {self.bootstrap}; its log ends with:"
+        return "\n".join([said, *last_lines(self._log)])
 
     def _end(self, how: signal.Signals) -> None:
         if self._external:
@@ -141,10 +130,4 @@ class Broker:
         if not self._process:
             raise BrokerError("the broker is not running: start it before stopping it")
         process, self._process = self._process, None
-        process.send_signal(how)
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            raise BrokerError(f"Kafka did not stop within {STOP_SECONDS} s: killed it") from None
+        end(process, how)

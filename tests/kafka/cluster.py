@@ -11,7 +11,7 @@ from typing import Self
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
-from tests.kafka.broker import LOG_TAIL_LINES, SCRIPTS, STOP_SECONDS, BrokerError
+from tests.kafka.kafka_process import BrokerError, end, last_lines, launch
 from tests.kafka.ports import HOST, free_ports
 
 BROKERS = 3
@@ -67,32 +67,17 @@ class Cluster:
 
     def start(self, number: int) -> None:
         """Start a broker, or start it again over its data."""
-        fetched = subprocess.run([f"{SCRIPTS}/fetch"], stderr=subprocess.PIPE, text=True)
-        if fetched.returncode:
-            raise BrokerError(fetched.stderr)
-        start = [f"{SCRIPTS}/start", "--port", str(self._port), "--data", self._directory.name]
-        start += ["--brokers", str(BROKERS), "--broker", str(number)]
-        with self._log(number).open("ab") as log:
-            self._running[number] = subprocess.Popen(
-                start, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-            )
+        options = ["--port", str(self._port), "--data", self._directory.name]
+        options += ["--brokers", str(BROKERS), "--broker", str(number)]
+        self._running[number] = launch(self._log(number), *options)
 
     def stop(self, number: int) -> None:
         """Shut a broker down in an orderly way: its partitions get other leaders first."""
-        process = self._running.pop(number)
-        process.terminate()
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            raise BrokerError(f"broker {number} did not stop within {STOP_SECONDS} s") from None
+        end(self._running.pop(number), signal.SIGTERM)
 
     def kill(self, number: int) -> None:
         """End a broker as a crash would."""
-        process = self._running.pop(number)
-        process.kill()
-        process.wait()
+        end(self._running.pop(number), signal.SIGKILL)
 
     def pause(self, number: int) -> None:
         """Stop a broker in the middle of what it does."""
@@ -137,6 +122,6 @@ class Cluster:
     def _explain(self, numbers: Sequence[int]) -> str:
         tails = []
         for number in numbers:
-            lines = self._log(number).read_text(errors="replace").splitlines()
-            tails += [f"broker {number} is not ready; its log ends with:", *lines[-LOG_TAIL_LINES:]]
+            said = f"broker {number} is not ready; its log ends with:"
+            tails += [said, *last_lines(self._log(number))]
         return "\n".join(tails)

@@ -7,7 +7,8 @@ from itertools import islice
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
-from tests.kafka.broker import Broker, BrokerError
+from tests.kafka.broker import Broker
+from tests.kafka.kafka_process import BrokerError
 from tests.kafka.topics import TopicFactory
 
 Record = tuple[bytes | None, bytes | None]

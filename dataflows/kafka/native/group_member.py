@@ -16,10 +16,14 @@ from fugu.dataflows.kafka.group_metadata import GroupMetadata
 from fugu.dataflows.kafka.native.library import name_of
 from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
 from fugu.dataflows.kafka.native.settings import Settings
+from fugu.dataflows.kafka.native.stuck_call import ending_unless_back
 
 _ASK_SECONDS = 1.0
 _PAUSE_SECONDS = 0.1
 _HEARTBEATS = 2.5
+_ANSWER_SECONDS = 0.05
+_LEAVE_SECONDS, _LEFT_SECONDS = 5.0, 20.0
+_NOT_LEFT = "the consumer group has not let this copy go"
 _REFUSED = {
     KafkaError.GROUP_AUTHORIZATION_FAILED,
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -90,7 +94,19 @@ class NativeGroupMember(GroupMember):
             time.sleep(_PAUSE_SECONDS)
 
     def close(self) -> None:
-        self._consumer.close()
+        """Leave; what the group still tells is served before.
+
+        librdkafka waits for ever in `close` where a rebalance was told that nobody has served
+        (issue 4884). Its heartbeats go on, and nobody else would get the partitions.
+        """
+        with ending_unless_back(_LEFT_SECONDS, _NOT_LEFT):
+            self._consumer.unsubscribe()
+            until = time.monotonic() + _LEAVE_SECONDS
+            while True:
+                self._consumer.poll(_ANSWER_SECONDS)
+                if not self._consumer.assignment() or time.monotonic() > until:
+                    break
+            self._consumer.close()
 
     def _told(self, error: KafkaError) -> None:
         self._troubles.heard(error.code())

@@ -62,7 +62,6 @@ class AggregateOperator(OperatorSection):
 
     reads = frozenset({"groups", "other", "sum", "ticks"})
     stage = StageKind.AGGREGATE
-    copies_run_it = False
     evaluation: ClassVar[Evaluation] = "windows"
     noise: ClassVar[Noise | None] = "laplace"
     claims_about = "all users together"

@@ -41,6 +41,7 @@ class CollectedOperator(AggregateOperator):
         "correlation": "correlation: {kind} does not have it; delete it",
     }
     stays_because = "each partition keeps what its own users have spent"
+    copies_run_it = False
     collector: ClassVar[type[Collector]]
 
     groups: Annotated[Alphabet, Field(min_length=2)]

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.cli.fugu import app
+from fugu.dataflows.copies.moving import move
 from fugu.dataflows.flows.state_directories import root_directory, stored_fingerprint
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.dealing import dealt, shard_numbers
@@ -106,10 +107,13 @@ def merged(path: Path, operator: dict[str, Any], **state: Any) -> PipelineFile:
 WINDOWED = {"kind": "pba", "epsilon": 1.0, "window": 4, "groups": ["a", "b"]}
 
 
+def test_an_aggregate_may_have_its_state_in_kafka(tmp_path: Path) -> None:
+    assert merged(tmp_path, WINDOWED, **KAFKA).pipeline.state.in_kafka
+
+
 @pytest.mark.parametrize(
     "operator",
     [
-        WINDOWED,
         WINDOWED | {"kind": "lbd"},
         WINDOWED | {"kind": "lsp"},
         {
@@ -129,3 +133,10 @@ def test_other_kinds_that_merge_are_refused_until_they_are_carried(
     """Never silently wrong: a merge without its state would begin every budget again."""
     with pytest.raises(ConfigurationError, match=f"does not carry {operator['kind']} yet"):
         merged(tmp_path, operator, **KAFKA)
+
+
+def test_an_aggregate_that_ran_on_disk_stays_there(tmp_path: Path) -> None:
+    old = merged(tmp_path / "old", WINDOWED, directory="state")
+    new = merged(tmp_path / "new", WINDOWED, **KAFKA)
+    with pytest.raises(ConfigurationError, match="cannot be moved into Kafka yet"):
+        move(old, new)

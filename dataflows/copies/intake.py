@@ -1,0 +1,83 @@
+"""Read the source for the partitions that a copy owns, behind what is in their tables.
+
+A partition whose next batch cannot be taken yet keeps it, and waits alone.
+"""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.base.metrics import RECORDS_IN
+from fugu.dataflows.copies.owned import Owned, Taken
+from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.kafka.client import Reader
+from fugu.dataflows.kafka.release_times import ReleaseTimes
+
+Polled = tuple[float, Batch]
+"""A batch, and the moment of the poll that brought it."""
+
+
+class Intake:
+    """Poll batches, and hold those that wait."""
+
+    def __init__(self, plan: Plan, reader: Reader, times: ReleaseTimes) -> None:
+        self._plan, self._reader, self._times = plan, reader, times
+        self._topic = plan.fingerprint.source_topic
+        self._held = list[Polled]()
+
+    def assign(self, positions: Mapping[int, int]) -> None:
+        """Read these partitions, each from its position on; what waits is read again."""
+        self._held = []
+        self._reader.assign(positions)
+
+    def next(self, owned: Mapping[int, Owned[Any]]) -> list[Taken]:
+        """Return what has arrived and can be taken now.
+
+        Partitions go on beside one that waits, until what it holds fills everything.
+        """
+        room = self._plan.max_batch - sum(len(batch.offsets) for _, batch in self._held)
+        if room > 0:
+            moment = time.monotonic()
+            self._held += [(moment, batch) for batch in self._reader.poll(room)]
+        ready = self._ready()
+        for moment, batch in ready:
+            self._require_following(owned.get(batch.partition), batch)
+            self._plan.metrics.add(RECORDS_IN, len(batch.offsets), self._topic, batch.partition)
+            self._times.read(batch.partition, moment, len(batch.offsets))
+        return [Taken(owned[batch.partition], batch) for _, batch in ready]
+
+    def pass_marks(self, owned: Owned[Any]) -> None:
+        """Move on behind marks of transactions, which are no records, unless a batch waits.
+
+        That is committed, too: once retention has removed them, they would seem to be lost records.
+        """
+        behind = self._reader.position(owned.partition)
+        waits = any(batch.partition == owned.partition for _, batch in self._held)
+        if behind is not None and behind > owned.position and not waits:
+            owned.position, owned.touched = behind, True
+
+    def close(self) -> None:
+        """Read nothing any more."""
+        self._reader.close()
+
+    def _ready(self) -> list[Polled]:
+        """Take out what can be read now; a partition waits from its first batch on that cannot."""
+        ready, held, waiting = list[Polled](), list[Polled](), set[int]()
+        for moment, batch in self._held:
+            if batch.partition in waiting or not self._plan.is_ready(batch):
+                waiting.add(batch.partition)
+                held.append((moment, batch))
+            else:
+                ready.append((moment, batch))
+        self._held = held
+        return ready
+
+    def _require_following(self, owned: Owned[Any] | None, batch: Batch) -> None:
+        """Raise `FuguError` for records that are in a table already: they would be paid twice."""
+        if owned is None or batch.offsets[0] < owned.position:
+            raise FuguError(
+                f"topic {self._topic}, partition {batch.partition}: Kafka returned records from "
+                f"offset {batch.offsets[0]} on, which were not asked for"
+            )

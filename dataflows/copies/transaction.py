@@ -1,0 +1,98 @@
+"""Write the transactions of a copy, of which each ends with a cut.
+
+One holds what was made of the records since the cut before, a block of the state for every
+partition that moved, and the positions in the source. Kafka takes positions from a present member
+of the consumer group only, so whoever has lost a partition commits nothing of it.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from fugu.dataflows.base.batches import Outgoing
+from fugu.dataflows.base.metrics import FOREIGN_WRITES
+from fugu.dataflows.copies.others import others_between
+from fugu.dataflows.copies.owned import Owned
+from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.kafka.client import CopyWriter
+from fugu.dataflows.kafka.group_metadata import GroupMetadata
+from fugu.dataflows.kafka.sink import count_out
+from fugu.dataflows.state.state_topic import StateTopic
+
+Written = Sequence[Outgoing]
+"""Hold the records that a batch has become, for each output of the plan, in its order."""
+
+_MARKER = 1
+"""A commit leaves a mark in every partition that it wrote to."""
+
+log = logging.getLogger(__name__)
+
+
+class Transaction:
+    """Hold what the copy called `instance` writes; `commit` makes it count, and nothing else."""
+
+    def __init__(self, plan: Plan, state: StateTopic, writer: CopyWriter, instance: str) -> None:
+        self._plan, self._state, self._writer = plan, state, writer
+        self._instance = instance
+
+    def write(self, owned: Owned[Any], written: Written) -> None:
+        """Hand over what a batch of a partition has become."""
+        for account, records in zip(owned.accounts, written, strict=True):
+            account.note(records)
+            self._writer.write(account.topic, replace(records, partition=account.partition))
+            count_out(self._plan.metrics, account.topic, account.partition, records)
+
+    def commit(
+        self, touched: Sequence[Owned[Any]], epoch: int, member: Callable[[], GroupMetadata]
+    ) -> None:
+        """Commit everything, with the positions of all partitions that are `touched`.
+
+        `member` is asked last, because a membership from before may be of an older generation.
+        """
+        counts = {owned.partition: self._put(owned, epoch) for owned in touched}
+        self._writer.acknowledge()
+        for owned in touched:
+            self._require_alone(owned, counts[owned.partition])
+        positions = {owned.partition: owned.position for owned in touched}
+        self._writer.send_offsets({self._plan.fingerprint.source_topic: positions}, member())
+        self._writer.commit()
+        for owned in touched:
+            owned.touched = False
+            self._close_accounts(owned)
+
+    def abandon(self) -> None:
+        """Abort what is not committed."""
+        self._writer.abandon()
+
+    def close(self) -> None:
+        """Write nothing any more."""
+        self._writer.close()
+
+    def _put(self, owned: Owned[Any], epoch: int) -> int:
+        """Write the next block of a partition; return of how many records it is."""
+        records = owned.chain.append(owned.table, owned.progress(self._instance, epoch))
+        place = self._state.place(owned.partition)
+        self._writer.put(self._state.topic.name, place, self._state.sealed(place, records))
+        return len(records)
+
+    def _require_alone(self, owned: Owned[Any], count: int) -> None:
+        """Find out whether somebody else has written to this partition of the state."""
+        topic, partition = self._state.topic.name, self._state.place(owned.partition)
+        end = self._writer.acknowledged_end(topic, partition)
+        assert end is not None
+        found = others_between(self._state.client, topic, partition, owned.end, end - count)
+        self._plan.metrics.add(FOREIGN_WRITES, found, topic, partition)
+        owned.end = end + _MARKER
+
+    def _close_accounts(self, owned: Owned[Any]) -> None:
+        for account in owned.accounts:
+            end = self._writer.acknowledged_end(account.topic, account.partition)
+            if account.close(end, owned.position):
+                log.warning(
+                    "topic %s, partition %d: releases that a copy had written when it died did not "
+                    "come back; they were aborted and do not count",
+                    account.topic,
+                    account.partition,
+                    extra={"topic": account.topic, "partition": account.partition},
+                )
