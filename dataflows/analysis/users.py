@@ -103,7 +103,7 @@ def estimated_shares(
     windows = Windows(records, *asked)
     releases = releases_of(records, promise)
     ticks = _ticks(records, mechanism)
-    sums = RatioSums(max(1, windows.count), len(alphabet))
+    sums = RatioSums(max(1, windows.count), len(alphabet), shares=True)
     surprises = SurpriseSums(len(alphabet)) if isinstance(reader, PredictingReader) else None
     silent = 0
     for told in told_by_streams(reader, users, releases, ticks):
@@ -149,7 +149,8 @@ def estimated_means(
     places = np.flatnonzero(fresh)
     nothing = np.zeros((0, 0))
     one = np.ones(len(places), dtype=np.int64)
-    told = Told(places, values[places][:, None], one, nothing, nothing)
+    noise = np.full((len(places), 1), promise.estimator.get("standard_deviation", 0.0) ** 2)
+    told = Told(places, values[places][:, None], one, noise, nothing, nothing)
     sums = RatioSums(max(1, windows.count), 1)
     _add(sums, told, users, windows)
     left_out = len(values) - len(places)
@@ -177,8 +178,9 @@ def _add(sums: RatioSums, told: Told, users: Integers, windows: Windows) -> None
         return
     begins = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
     reports = np.add.reduceat(told.reports[kept][order], begins)
+    noise = np.add.reduceat(told.noise[kept][order], begins)
     counts = np.add.reduceat(told.records[kept][order], begins).astype(np.float64)
-    sums.add(cells[begins] % max(1, windows.count), reports, counts)
+    sums.add(cells[begins] % max(1, windows.count), reports, counts, noise)
 
 
 def _ticks(records: pa.Table, mechanism: Mechanism) -> Integers | None:

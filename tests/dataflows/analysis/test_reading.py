@@ -46,6 +46,30 @@ def test_shares_of_every_kind_of_symbols_are_estimated_from_the_topic_alone(
     assert (estimates < high).all()
 
 
+@pytest.mark.parametrize("kind", [*KINDS, "pim", "budget_absorption_ldp", "sample_ldp"])
+@pytest.mark.filterwarnings("ignore::fugu.analysis.ModelAlarm")
+def test_users_who_released_the_same_do_not_make_an_estimate_certain(
+    kind: str, tmp_path: Path
+) -> None:
+    records, promise = sanitized(example_of(kind, tmp_path), walks(4, 1, 6, seed=1, stay=0.8))
+    alike = [
+        replace(
+            one,
+            key=b"user-%d" % user,
+            offset=5 * one.offset + user,
+            headers=[("fugu-release", b"%032x" % (5 * one.offset + user)), one.headers[1]],
+        )
+        for one in records
+        for user in range(5)
+    ]
+    table = fugu.read(alike, promise=promise).shares().table
+    widths = table["high"].to_numpy() - table["low"].to_numpy()
+    assert set(table["users"].to_pylist()) == {5}
+    assert widths.min() > 0.4, "of five users who agree, nobody learns shares to within 20 %"
+    topic = fugu.read(alike[::5], promise=promise)
+    assert np.isnan(topic.shares().table["low"].to_numpy()).all(), "one user has no bar"
+
+
 def test_a_release_that_is_there_twice_counts_once(tmp_path: Path) -> None:
     records, promise = sanitized(example_of("grr", tmp_path), walks(4, 20, 3, seed=1))
     once, twice = (fugu.read(many, promise=promise) for many in (records, records + records[5:9]))
