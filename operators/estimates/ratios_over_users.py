@@ -32,6 +32,7 @@ _LEAST_SKEWNESS = 1e-6
 _TINY = 1e-300
 _ALIKE = 1e-12
 """Of what sums of squares are: less is no spread, but how sums are rounded."""
+_FEW = 4.0
 _ADDED = 2.0
 """Users of either kind that are added where none is seen to differ."""
 
@@ -106,7 +107,8 @@ class RatioSums:
         order = np.flatnonzero(there)[np.argsort(groups[there], kind="stable")]
         if not len(order):
             return
-        groups, reports, counts, noise = (one[order] for one in (groups, reports, counts, noise))
+        groups, counts = groups[order], counts[order]
+        reports, noise = reports[order], noise[order]
         begins = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
         own = groups[begins]
         self._noise[own] += np.add.reduceat(noise, begins)
@@ -152,7 +154,8 @@ class RatioSums:
     def _of_unseen(self, means: Floats, spread: Floats) -> Floats:
         """Return what users unlike all that were seen may add to the spread of shares.
 
-        Of n users they are about 1 / n of all; where no two of n differ, any others are unseen.
+        Where no two of n users differ, any others are unseen. Elsewhere they are about 1 / n of
+        all, and matter while n is small: so much makes bars of five users hold.
         """
         if not self._shares:
             return np.zeros_like(means)
@@ -160,7 +163,7 @@ class RatioSums:
         users = self._counts[:, None] ** 2 / squared
         share = (users * np.clip(means, 0.0, 1.0) + _ADDED) / (users + 2.0 * _ADDED)
         of_one = share * (1.0 - share) * squared / users
-        return np.asarray(of_one * np.where(spread > 0.0, 1.0 / users, users))
+        return np.asarray(of_one * np.where(spread > 0.0, _FEW / users**2, users))
 
     def _tails(self, means: Floats, spread: Floats, users: Floats) -> Floats:
         """Return what the tails of users' deviations take from 1 / degrees: with a kurtosis k a
