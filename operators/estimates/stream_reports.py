@@ -21,9 +21,9 @@ class Told:
 
     `places` are those of the releases in what was given. A release tells `reports (n, symbols)`, a
     sum over `records`, of which there are 0 where it says nothing new. `noise` estimates the
-    variance of what was drawn to make the report, summed in the same way. `surprises` are indicators
-    of what was released minus the probability that it had under the model, and `variances` those
-    of the indicators; both are empty where the mechanism predicts nothing.
+    variance of what was drawn to make the report, summed in the same way. `surprises` are
+    indicators of what was released minus the probability that it had under the model, and
+    `variances` those of the indicators; both are empty where the mechanism predicts nothing.
     """
 
     places: Integers

@@ -10,10 +10,12 @@ import pytest
 
 from fugu.dataflows.kinds import KINDS
 from tests.dataflows.analysis.coverage import (
+    COLLECTED,
     DISPLACED,
     FILTERED,
     HELD,
     MEANS,
+    POLICIES,
     SERIES,
     SHARES,
     Coverage,
@@ -24,20 +26,24 @@ from tests.dataflows.analysis.coverage import (
 
 RESULTS = Path(__file__).parent / "results" / "analysis_coverage.txt"
 RUNS = 200
+REPEATED = ("sample", *POLICIES, *COLLECTED)
+"""What moves between measurements is estimated from few of them, and what was tested is not known:
+bars may hold more."""
 OF_FILTERS = (0.85, 1.0)
 """Filters declare how figures move and say their own errors, which are as right as that is."""
-SMOOTHED = (0.93, 1.0)
-"""The tests that repeated figures have passed are not counted, and make smooth ones better."""
+AT_LEAST = (0.93, 1.0)
+"""Smoothed figures, too: the tests that repeated ones passed are not counted, and make them
+better."""
 TRIED = (*SHARES, *MEANS, *DISPLACED, *SERIES, *FILTERED)
 HEAD = """\
 Coverage of 95 % bars over 200 seeded runs of each kind, where the model is right. Shares and means:
-100 users with 6 records each, the truth is that of all such users; values displaced in time: 30
-users with 48. Figures: 48 ticks of two groups that walk at random (policies: one figure, over an
-evening), or of 1,000 users who report. Filters (fast, rescue_dp, pegasus, real_time) say their own
-errors, and bars of their totals are for errors that all go the same way. Alarms: runs in which the
-model check, at a level of 1 %, gave a false one.
+100 users with 6 records each, the truth is that of all such users; values displaced in time: five
+times 20 users with 24 records. Figures: 48 ticks of two groups that walk at random (policies: one
+figure, over an evening), or of 1,000 users who report. Filters (fast, rescue_dp, pegasus,
+real_time) say their own errors, and bars of their totals are for errors that all go the same way.
+Alarms: runs in which the model check, at a level of 1 %, gave a false one.
 
-kind                     question            runs  held     length  alarms
+kind                            question      runs  held     length  alarms
 """
 
 
@@ -75,6 +81,6 @@ def _as_said(one: Coverage) -> bool:
     low, high = HELD
     if one.kind in FILTERED:
         low, high = (0.0, 1.0) if one.question == "totals of 4" else OF_FILTERS
-    elif one.question == "smoothed":
-        low, high = SMOOTHED
+    elif one.question == "smoothed" or one.kind in REPEATED:
+        low, high = AT_LEAST
     return bool(low <= one.held.mean() <= high)

@@ -48,7 +48,7 @@ SHARES = (
     "sample_ldp",
 )
 MEANS = ("laplace", "staircase", "real_time_local")
-DISPLACED = kinds_of(TemporalOperator)
+DISPLACED = kinds_of(TemporalOperator)  # type: ignore[type-abstract]
 POLICIES, COLLECTED = kinds_of(PolicyOperator), kinds_of(CollectedOperator)
 TREE, TOTALS = "binary_tree", "running_total"
 SERIES = (
@@ -64,8 +64,8 @@ SERIES = (
     *COLLECTED,
 )
 FILTERED = ("fast", "rescue_dp", "pegasus", "real_time")
-FEWER = 30
-"""Users of each run whose values are displaced: each has a series, and not six records."""
+FEWER = 20
+"""Users of each of five questions of a run about values displaced in time."""
 FIRST_SEED = 20_000
 """Of runs that nothing was chosen by."""
 
@@ -88,7 +88,7 @@ class Coverage:
         """A line of the table."""
         alarms = "" if np.isnan(self.alarms) else f"{self.alarms:.3f}"
         return (
-            f"{self.kind:<24} {self.question:<18} {len(self.held):>5} "
+            f"{self.kind:<31} {self.question:<12} {len(self.held):>5} "
             f"{self.held.mean():.3f} {self.width:>10.4g}  {alarms}".rstrip()
         )
 
@@ -115,19 +115,21 @@ def of_means(kind: str, runs: int, users: int = 100) -> Coverage:
     """Users have numbers around one of their own, within the range."""
     rng = np.random.default_rng(FIRST_SEED + sum(kind.encode()))
     displaced = kind in DISPLACED
-    users = FEWER if displaced else users
-    level = rng.uniform(60, 160, (runs * users, 1))
-    noise = rng.uniform(-20, 20, (runs * users, TICKS if displaced else EACH))
+    users, parts = (FEWER, users // FEWER) if displaced else (users, 1)
+    count = runs * parts * users
+    level = rng.uniform(60, 160, (count, 1))
+    noise = rng.uniform(-20, 20, (count, TICKS // 2 if displaced else EACH))
     numbers: Any = np.rint(level + noise).astype(np.int64)
     if displaced:
         numbers = np.array([[b"%d" % one for one in row] for row in numbers], dtype=object)
     held, widths = [], []
-    for run in _runs(_read(kind, numbers), runs, users):
+    for run in _runs(_read(kind, numbers), runs * parts, users):
         table = run.means(by=None if displaced else "1m").table
         low, high = (table[name].to_numpy() for name in ("low", "high"))
         held.append(float(np.mean((low <= 110.0) & (high >= 110.0))))
         widths.append(float(np.median(high - low)))
-    return Coverage(kind, "means", np.array(held), float(np.median(widths)), np.nan)
+    each = np.array(held).reshape(runs, parts).mean(axis=1)
+    return Coverage(kind, "means", each, float(np.median(widths)), np.nan)
 
 
 def of_figures(kind: str, runs: int) -> list[Coverage]:

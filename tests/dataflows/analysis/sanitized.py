@@ -98,8 +98,11 @@ def sanitized_runs(
     promise, width = promise_of(file, mechanism, "id"), section.in_ticks().width
     written, groups = section.figures(), section.group_count
     runs: list[list[Record]] = [[] for _ in truth]
-    made = _counted if isinstance(mechanism, Collector) else _released
-    for run, tick, releases in made(mechanism, truth, seed, begin // width):
+    if isinstance(mechanism, Collector):
+        made = _counted(mechanism, truth, seed)
+    else:
+        made = _released(mechanism, truth, seed, begin // width)
+    for run, tick, releases in made:
         start = begin + tick * width
         notes = {name: column[0].tolist() for name, column in releases.annotations.items()}
         for group, value in enumerate(written.write(start, releases.values[0], notes)):
@@ -133,7 +136,7 @@ def _released(
 
 
 def _counted(
-    collector: Collector, truth: Integers, seed: int, first: int
+    collector: Collector, truth: Integers, seed: int
 ) -> Iterator[tuple[int, int, Releases]]:
     """Yield what a collector makes of reports, run by run."""
     for run, groups in enumerate(truth):

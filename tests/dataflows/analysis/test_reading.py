@@ -16,6 +16,8 @@ import fugu
 from fugu.analysis import CannotBeEstimated, ModelAlarm
 from fugu.dataflows.analysis.collected import COLLECTED, collected_records
 from fugu.dataflows.analysis.reading import decoded_records
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.publishing.promise import promise_of
 from tests.dataflows.analysis.sanitized import (
     BEGIN,
     MINUTE,
@@ -117,6 +119,29 @@ def test_records_of_two_laws_are_estimated_apart(tmp_path: Path) -> None:
     with pytest.raises(CannotBeEstimated, match="2 laws"):
         topic.shares()
     assert set(topic.under(later).shares().table["records"].to_pylist()) == {40}
+
+
+@pytest.mark.parametrize("by", [None, "1m"])
+def test_a_topic_without_records_has_no_estimates_and_breaks_nothing(
+    by: str | None, tmp_path: Path
+) -> None:
+    for kind, question in (("grr", "shares"), ("crr", "shares"), ("laplace", "means")):
+        _, promise = sanitized(example_of(kind, tmp_path), np.zeros((2, 1), dtype=np.int64))
+        estimates = getattr(fugu.read([], promise=promise), question)(by=by)
+        assert np.isnan(estimates.table["estimate"].to_numpy()).all()
+        assert (len(estimates.table) == 0) == (by is not None)
+        assert len(estimates.plot()) == (by is None)
+
+
+def test_people_of_a_window_are_read_and_nothing_is_estimated_of_them(tmp_path: Path) -> None:
+    file = example_of("anonymize", tmp_path)
+    promise = promise_of(file, configure(file).mechanism, "id")
+    headers = [("fugu-release", b"0" * 32), ("fugu-guarantee", promise.guarantee_id.encode())]
+    topic = fugu.read([Record(b"a", b'{"place":"station"}', 0, 0, 0, headers)], promise=promise)
+    assert topic.records["value"].to_pylist() == ['{"place":"station"}']
+    for question in (topic.shares, topic.means, topic.series, topic.shift_back, topic.check):
+        with pytest.raises(CannotBeEstimated, match="adds no noise that could be undone"):
+            question()
 
 
 def test_records_without_a_promise_say_how_one_is_given() -> None:
