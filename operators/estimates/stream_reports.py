@@ -11,7 +11,7 @@ from fugu.operators.mechanism import Floats, Integers, Releases, State, TimedMec
 
 _NUMBERS_AT_ONCE = 400_000
 """Of beliefs, for streams that are read together."""
-_TOLD_AT_ONCE = 8_000_000
+_TOLD_AT_ONCE = 4_000_000
 """Of estimates, for all releases of those streams."""
 
 
