@@ -47,8 +47,13 @@ def alphabet_of(promise: Promise) -> list[str] | list[int] | None:
 
 
 def decoded(content: pa.ChunkedArray, promise: Promise) -> pa.Table:
-    """Return `value`, `kind` and whatever else releases show, one row for each content."""
+    """Return `value`, `kind` and whatever else releases show, one row for each content.
+
+    People of a window are shown as the JSON that was released.
+    """
     form = promise.released_as
+    if form == "person":
+        return pa.table({"value": content.cast(_TEXT), "kind": pa.array(["fresh"] * len(content))})
     symbol = pa.int64() if isinstance((alphabet_of(promise) or [""])[0], int) else _TEXT
     shown = {"symbol": symbol, "half": pa.list_(pa.int64())}.get(form, pa.list_(symbol))
     name, kind_of_value = promise.fields[0], shown

@@ -137,7 +137,14 @@ class Topic:
                 f"{question}: records were released under {len(laws)} laws; ask "
                 "topic.under(promise) for one of topic.promises"
             )
-        return self.promises[laws[0]] if laws else self.promise
+        promise = self.promises[laws[0]] if laws else self.promise
+        if promise.released_as == "person":
+            raise CannotBeEstimated(
+                f"{question}: {promise.law.kind} adds no noise that could be undone, and leaves "
+                "points and people out, so that nothing known gives a bar. topic.records has what "
+                "was released, as JSON in value; docs/anonymity.md says what was lost"
+            )
+        return promise
 
     @cached_property
     def _mechanism(self) -> Mechanism:

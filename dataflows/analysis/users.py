@@ -18,7 +18,7 @@ from fugu.operators.estimates.ratios_over_users import Ratios, RatioSums
 from fugu.operators.estimates.share_estimators import unbiased_reader
 from fugu.operators.estimates.share_reader import PredictingReader
 from fugu.operators.estimates.stream_reports import Told, told_by_streams
-from fugu.operators.mechanism import Array, Floats, Integers, Mechanism, TimedMechanism
+from fugu.operators.mechanism import Integers, Mechanism, TimedMechanism
 
 _NO_KEY = (
     "releases have no key, so every record counts as a user of its own: bars are too short where "
@@ -53,8 +53,7 @@ class Windows:
 
     def columns(self, repeated: int) -> dict[str, pa.Array]:
         """Return the start of the window of each row, of which a window has so many."""
-        if self.width is None:
-            return {}
+        assert self.width is not None
         starts = np.repeat(self.starts * self.width, repeated).astype("datetime64[ms]")
         return {"start": pa.array(starts, pa.timestamp("ms", tz="UTC"))}
 
@@ -103,7 +102,7 @@ def estimated_shares(
     windows = Windows(records, *asked)
     releases = releases_of(records, promise)
     ticks = _ticks(records, mechanism)
-    sums = RatioSums(max(1, windows.count), len(alphabet))
+    sums = RatioSums(max(1, windows.count), len(alphabet), shares=True)
     surprises = SurpriseSums(len(alphabet)) if isinstance(reader, PredictingReader) else None
     silent = 0
     for told in told_by_streams(reader, users, releases, ticks):
@@ -149,7 +148,8 @@ def estimated_means(
     places = np.flatnonzero(fresh)
     nothing = np.zeros((0, 0))
     one = np.ones(len(places), dtype=np.int64)
-    told = Told(places, values[places][:, None], one, nothing, nothing)
+    noise = np.full((len(places), 1), promise.estimator.get("standard_deviation", 0.0) ** 2)
+    told = Told(places, values[places][:, None], one, noise, nothing, nothing)
     sums = RatioSums(max(1, windows.count), 1)
     _add(sums, told, users, windows)
     left_out = len(values) - len(places)
@@ -177,8 +177,9 @@ def _add(sums: RatioSums, told: Told, users: Integers, windows: Windows) -> None
         return
     begins = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
     reports = np.add.reduceat(told.reports[kept][order], begins)
+    noise = np.add.reduceat(told.noise[kept][order], begins)
     counts = np.add.reduceat(told.records[kept][order], begins).astype(np.float64)
-    sums.add(cells[begins] % max(1, windows.count), reports, counts)
+    sums.add(cells[begins] % max(1, windows.count), reports, counts, noise)
 
 
 def _ticks(records: pa.Table, mechanism: Mechanism) -> Integers | None:
@@ -201,23 +202,22 @@ def _table(
     count, columns = ratios.estimates.size, ratios.estimates.shape[1]
     intervals = ratios.intervals(level_of(count, confidence, simultaneous))
     flat: dict[str, Any] = {
-        "estimate": ratios.estimates,
-        "low": intervals[..., 0],
-        "high": intervals[..., 1],
-        "standard_error": ratios.standard_errors,
+        "estimate": ratios.estimates.ravel(),
+        "low": intervals[..., 0].ravel(),
+        "high": intervals[..., 1].ravel(),
+        "standard_error": ratios.standard_errors.ravel(),
+        "users": np.repeat(ratios.users, columns),
+        "records": np.repeat(ratios.records.astype(np.int64), columns),
     }
-    table = {**windows.columns(columns), **labels}
-    table |= {name: pa.array(column.ravel()) for name, column in flat.items()}
-    table["users"] = pa.array(np.repeat(ratios.users, columns))
-    table["records"] = pa.array(np.repeat(ratios.records.astype(np.int64), columns))
     if labels:
-        table["effective"] = pa.array(_rounded(ratios.effective_samples().ravel()))
+        flat["effective"] = np.round(ratios.effective_samples().ravel())
+    made = labels | {name: pa.array(column) for name, column in flat.items()}
+    if windows.width is not None:
+        rows = windows.count * columns
+        starts = windows.columns(columns)
+        made = starts | {name: column.slice(0, rows) for name, column in made.items()}
     notes = [*notes, *about_intervals(count, confidence, simultaneous)]
-    return Estimates(what, pa.table(table), tuple(notes), check)
-
-
-def _rounded(samples: Floats) -> Array:
-    return np.round(samples)
+    return Estimates(what, pa.table(made), tuple(notes), check)
 
 
 def _about_silence(silent: int, records: int) -> Sequence[str]:

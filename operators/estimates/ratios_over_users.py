@@ -4,6 +4,10 @@ Releases of one user are correlated, and users are what is independent. A mean i
 reports) / (number of records). Its variance is that of the sum, over users, of (their reports minus
 the mean times their records).
 
+Few users may deviate from each other less than others would, as five who happened to release the
+same symbol. So the variance is at least that of the noise, where it is known, and that of shares
+allows for users who are unlike all that were seen.
+
 >>> sums = RatioSums(groups=1, columns=1)
 >>> one_group = np.zeros(4, dtype=np.int64)
 >>> sums.add(one_group, np.array([[1.0], [0.0], [2.0], [1.0]]), np.array([1.0, 1.0, 2.0, 2.0]))
@@ -13,7 +17,8 @@ the mean times their records).
 
 Source: Cochran 1977, section 6.3 (ratio estimates) and 9.2 (clusters of unequal sizes); Kish 1965
 (effective number of clusters); Satterthwaite 1946 (degrees of freedom of an estimated variance);
-Hall 1992 (the removal of skewness by transformation).
+Hall 1992 (the removal of skewness by transformation); Agresti and Coull 1998 (two more of either
+kind, where all are of one).
 """
 
 from dataclasses import dataclass
@@ -21,10 +26,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from fugu.operators.estimates.student import half_widths
-from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.mechanism import Array, Floats, Integers
 
 _LEAST_SKEWNESS = 1e-6
 _TINY = 1e-300
+_ALIKE = 1e-12
+"""Of what sums of squares are: less is no spread, but how sums are rounded."""
+_FEW = 4.0
+_ADDED = 2.0
+"""Users of either kind that are added where none is seen to differ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +76,15 @@ def _unskewed(factors: Floats, skewness: Floats) -> Floats:
 
 
 class RatioSums:
-    """Add up what users report in groups, such as hours; a user is in one row of each group."""
+    """Add up what users report in groups, such as hours; a user is in one row of each group.
 
-    def __init__(self, groups: int, columns: int) -> None:
+    With `shares`, a report estimates whether something is the case, so its truth is 0 or 1.
+    """
+
+    def __init__(self, groups: int, columns: int, *, shares: bool = False) -> None:
+        self._shares = shares
+        self._noise = np.zeros((groups, columns))
+        """Sums of the variances of the noise in reports."""
         self._reports = np.zeros((groups, columns))
         self._squares = np.zeros((groups, columns))
         self._products = np.zeros((groups, columns))
@@ -80,18 +96,22 @@ class RatioSums:
         self._counts_squared = np.zeros(groups)
         self._users = np.zeros(groups, dtype=np.int64)
 
-    def add(self, groups: Integers, reports: Floats, counts: Floats) -> None:
+    def add(
+        self, groups: Integers, reports: Floats, counts: Floats, noise: Floats | None = None
+    ) -> None:
         """Add rows, one for each user and group: the sum of what `counts` records report,
-        `reports (rows, columns)`. Rows without records are passed over."""
+        `reports (rows, columns)`, and of the variances of their `noise`, where it is known. Rows
+        without records are passed over."""
+        noise = np.zeros_like(reports) if noise is None else noise
         there = counts > 0
-        if not there.all():
-            groups, reports, counts = groups[there], reports[there], counts[there]
-        if not len(groups):
+        order = np.flatnonzero(there)[np.argsort(groups[there], kind="stable")]
+        if not len(order):
             return
-        order = np.argsort(groups, kind="stable")
-        groups, reports, counts = groups[order], reports[order], counts[order]
+        groups, counts = groups[order], counts[order]
+        reports, noise = reports[order], noise[order]
         begins = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
         own = groups[begins]
+        self._noise[own] += np.add.reduceat(noise, begins)
         self._reports[own] += np.add.reduceat(reports, begins)
         self._squares[own] += np.add.reduceat(reports**2, begins)
         self._products[own] += np.add.reduceat(reports * counts[:, None], begins)
@@ -112,16 +132,38 @@ class RatioSums:
         with np.errstate(divide="ignore", invalid="ignore"):
             means = self._reports / counts
             spread = self._squares - 2.0 * means * self._products + means**2 * squared
-            variance = np.maximum(spread, 0.0) * users / (users - 1.0)
+            if self._shares:
+                spread = np.where(self._alike(means, spread), 0.0, spread)
+            unseen = self._of_unseen(means, spread)
+            variance = np.maximum((spread + unseen) * users / (users - 1.0), self._noise)
             errors = np.where(users > 1, np.sqrt(variance) / counts, np.nan)
             effective = self._counts**2 / self._counts_squared
             degrees = 1.0 / (1.0 / (effective[:, None] - 1.0) + self._tails(means, spread, users))
             third = sum(
                 sign * means**p * self._third[p] for p, sign in enumerate((1.0, -3.0, 3.0, -1.0))
             )
-            skewness = np.where(spread > 0.0, third / np.maximum(spread, _TINY) ** 1.5, 0.0)
+            skewness = np.where(spread > 0.0, third / np.maximum(variance, _TINY) ** 1.5, 0.0)
         degrees = np.nan_to_num(degrees)
         return Ratios(means, errors, self._users, self._counts, degrees, np.nan_to_num(skewness))
+
+    def _alike(self, means: Floats, spread: Floats) -> Array:
+        """Return where no two users differ, but for how sums are rounded."""
+        whole = self._squares + means**2 * self._counts_squared[:, None]
+        return np.asarray(spread <= _ALIKE * whole)
+
+    def _of_unseen(self, means: Floats, spread: Floats) -> Floats:
+        """Return what users unlike all that were seen may add to the spread of shares.
+
+        Where no two of n users differ, any others are unseen. Elsewhere they are about 1 / n of
+        all, and matter while n is small: so much makes bars of five users hold.
+        """
+        if not self._shares:
+            return np.zeros_like(means)
+        squared = self._counts_squared[:, None]
+        users = self._counts[:, None] ** 2 / squared
+        share = (users * np.clip(means, 0.0, 1.0) + _ADDED) / (users + 2.0 * _ADDED)
+        of_one = share * (1.0 - share) * squared / users
+        return np.asarray(of_one * np.where(spread > 0.0, _FEW / users**2, users))
 
     def _tails(self, means: Floats, spread: Floats, users: Floats) -> Floats:
         """Return what the tails of users' deviations take from 1 / degrees: with a kurtosis k a

@@ -11,7 +11,7 @@ from fugu.operators.mechanism import Floats, Integers, Releases, State, TimedMec
 
 _NUMBERS_AT_ONCE = 400_000
 """Of beliefs, for streams that are read together."""
-_TOLD_AT_ONCE = 8_000_000
+_TOLD_AT_ONCE = 4_000_000
 """Of estimates, for all releases of those streams."""
 
 
@@ -20,14 +20,16 @@ class Told:
     """Hold what the releases of some streams tell, stream by stream, each in its order.
 
     `places` are those of the releases in what was given. A release tells `reports (n, symbols)`, a
-    sum over `records`, of which there are 0 where it says nothing new. `surprises` are indicators
-    of what was released minus the probability that it had under the model, and `variances` those
-    of the indicators; both are empty where the mechanism predicts nothing.
+    sum over `records`, of which there are 0 where it says nothing new. `noise` estimates the
+    variance of what was drawn to make the report, summed in the same way. `surprises` are
+    indicators of what was released minus the probability that it had under the model, and
+    `variances` those of the indicators; both are empty where the mechanism predicts nothing.
     """
 
     places: Integers
     reports: Floats
     records: Integers
+    noise: Floats
     surprises: Floats
     variances: Floats
 
@@ -101,7 +103,7 @@ def _stepped(
     return Told(*(np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS))
 
 
-_COLUMNS = ("places", "reports", "records", "surprises", "variances")
+_COLUMNS = ("places", "reports", "records", "noise", "surprises", "variances")
 
 
 def _elapsed(reader: ShareReader, state: State, ticks: Integers) -> State:
@@ -114,12 +116,17 @@ def _elapsed(reader: ShareReader, state: State, ticks: Integers) -> State:
 
 
 def _summed(places: Integers, told: Floats, surprises: Floats, variances: Floats) -> Told:
-    """Sum what a release tells about several records; what it says nothing about does not count."""
+    """Sum what a release tells about several records; what it says nothing about does not count.
+
+    A report r that is unbiased for a truth of 0 or 1 has a mean square of that truth and of its
+    variance, so r^2 - r is unbiased for the variance. A posterior is drawn from nothing: below 0.
+    """
     if told.ndim == 2:
         told = told[:, None, :]
     says = ~np.isnan(told[..., 0])
-    reports = np.where(says[..., None], told, 0.0).sum(axis=1)
-    return Told(places, reports, says.sum(axis=1), surprises, variances)
+    told = np.where(says[..., None], told, 0.0)
+    noise = (told * told - told).sum(axis=1)
+    return Told(places, told.sum(axis=1), says.sum(axis=1), noise, surprises, variances)
 
 
 def _taken(releases: Releases, places: Integers) -> Releases:

@@ -9,7 +9,7 @@ from pydantic import Field
 from fugu.dataflows.base.section import Epsilon
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds.families.aggregates import AggregateOperator, TickSection
-from fugu.dataflows.kinds.families.section import Evaluation, Files
+from fugu.dataflows.kinds.families.section import Evaluation, Files, Noise
 from fugu.dataflows.kinds.families.symbols import Alphabet
 from fugu.dataflows.records.alphabet import Alphabet as Groups
 from fugu.dataflows.records.codec import Values
@@ -33,6 +33,7 @@ class CollectedOperator(AggregateOperator):
     example = "groups: [north, south]\nticks: {width: 15m}\nepsilon: 2.0\nwindow: 4\n"
     protected = "one user's groups, against the collector too, per any `window` ticks in a row"
     evaluation: ClassVar[Evaluation] = "collected"
+    noise: ClassVar[Noise | None] = "normal"  # of many reports
     claims_about = "all users together"
     instead = {  # noqa: RUF012
         "sum": "sum: {kind} counts users in groups; delete it",

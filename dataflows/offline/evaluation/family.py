@@ -10,7 +10,7 @@ from typing import ClassVar, Generic, Self, TypeVar
 from fugu.dataflows.base.batches import DeadLetters
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.offline.evaluation.candidates import Candidate, Grid
-from fugu.dataflows.offline.evaluation.ranking import in_words, ranked
+from fugu.dataflows.offline.evaluation.ranking import Guess, in_words, ranked
 from fugu.dataflows.offline.evaluation.report import Appendix, Beside, Report, Row, Utility
 from fugu.dataflows.offline.evaluation.run import Advance, secret_of
 from fugu.dataflows.offline.evaluation.sample import Sample, refused_lines
@@ -98,7 +98,7 @@ class Family(ABC, Generic[R, U]):
         """Return the family's own fields for a machine."""
         return {}
 
-    def constant_guess(self) -> float | None:
+    def constant_guess(self) -> Guess | None:
         """Return what a constant in place of every release errs, where that is measured."""
         return None
 

@@ -1,8 +1,13 @@
-"""Draw one picture of an evaluation: blocks of panels, one below the other."""
+"""Draw one picture of an evaluation: blocks of panels, one below the other.
+
+Lines have their names at their right ends, and a panel has at most six: those of the pipeline as
+configured, and those that err least.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import cycle
+from math import isnan, log
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +24,12 @@ from fugu.operators.mechanism import Notion
 
 COLOURS = ("#1f4e79", "#d9822b", "#2e8b57", "#7b4fa3", "#8c6d1f", "#3f9fb5", "#444444")
 DARK, RED = "#222222", "#c0392b"
+MOST_LINES = 6
+"""More are not told apart at a glance."""
 _INCHES_PER_LETTER = 0.08
+_APART = 0.065
+"""What is between names of lines, at least, as a part of the height of a panel."""
+_LEADER = {"arrowstyle": "-", "lw": 0.5, "alpha": 0.6, "shrinkA": 0, "relpos": (0.0, 0.5)}
 _FIGURES: dict[Notion, str] = {
     "ldp": "nats per record, without any model (ldp)",
     "sip": "nats per record, relative to the model (sip)",
@@ -41,10 +51,19 @@ class Line:
     style: str = "-"
     configured: float | None = None
 
+    def error_at(self, place: float | None) -> float:
+        """Return what is drawn at a place, or at the nearest one there is, in proportion."""
+        if place is None:
+            return min(one.value for _, one in self.points)
+        return min(self.points, key=lambda point: abs(log(point[0] / place)))[1].value
+
 
 @dataclass(frozen=True)
 class Lines:
-    """Draw lines over a logarithmic axis, and a `level` with its label that holds everywhere."""
+    """Draw lines over a logarithmic axis, and a `level` with its label that holds everywhere.
+
+    Of more than `MOST_LINES` the title says how many are drawn.
+    """
 
     lines: Sequence[Line]
     x_label: str
@@ -55,7 +74,8 @@ class Lines:
 
     def __call__(self, axes: Axes) -> None:
         """Draw lines with standard errors, and a tick for every place that occurs."""
-        for line in self.lines:
+        lines = self.shown
+        for line in lines:
             places = [place for place, _ in line.points]
             values = [one.value for _, one in line.points]
             axes.errorbar(
@@ -64,19 +84,16 @@ class Lines:
                 yerr=[one.standard_error for _, one in line.points],
                 color=line.colour,
                 linestyle=line.style,
-                marker="x" if line.style == ":" else "o",
+                marker="o",
                 markersize=5,
                 linewidth=1.6,
                 capsize=2,
-                label=line.label,
             )
             for point in zip(places, values, strict=True):
                 if point[0] == line.configured:
-                    label = "the pipeline as configured"
-                    axes.plot(*point, "o", color=DARK, fillstyle="none", ms=11, label=label)
+                    axes.plot(*point, "o", color=DARK, fillstyle="none", ms=11)
         if self.level is not None:
-            label, level = self.level
-            axes.axhline(level, color=RED, ls="--", lw=1.2, label=label)
+            axes.axhline(self.level[1], color=RED, ls="--", lw=1.2)
         if self.logarithmic:
             axes.set_yscale("log")
             axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -84,14 +101,83 @@ class Lines:
             axes.yaxis.set_major_formatter(lambda at, _: f"{at:,g}")
         else:
             axes.set_ylim(bottom=0.0)
-        found = {float(f"{place:.3g}") for line in self.lines for place, _ in line.points}
+        found = {float(f"{place:.3g}") for line in lines for place, _ in line.points}
         if found:
             axes.set_xscale("log")
             axes.xaxis.set_major_locator(FixedLocator(sorted(found)))
             axes.xaxis.set_minor_locator(NullLocator())
             axes.xaxis.set_major_formatter(lambda at, _: f"{at:.3g}")
         axes.set(xlabel=self.x_label, ylabel=self.y_label)
-        axes.set_title(self.title, fontsize="medium")
+        few = f"{len(lines)} of {len(self.lines)} lines: those that err least"
+        said = [self.title, few if len(lines) < len(self.lines) else ""]
+        axes.set_title(", ".join(filter(None, said)), fontsize="medium", loc="left")
+        self._name(axes, lines)
+
+    @property
+    def shown(self) -> Sequence[Line]:
+        """Return the lines that are drawn: own ones, and those that err least where those stand."""
+        own = next((one.configured for one in self.lines if one.configured is not None), None)
+        first = sorted(
+            self.lines, key=lambda one: (one.configured is None, one.error_at(own), one.label)
+        )
+        chosen = first[: MOST_LINES - (self.level is not None)]
+        return [one for one in self.lines if one in chosen]
+
+    def _name(self, axes: Axes, lines: Sequence[Line]) -> None:
+        """Write names beside the right ends of lines, apart from each other."""
+        named = [
+            _Name(
+                one.label + " (ringed: as configured)" * (one.configured is not None),
+                one.colour,
+                (one.points[-1][0], _height(axes, one.points[-1][1].value)),
+            )
+            for one in lines
+        ]
+        if self.level is not None:
+            end = axes.get_xlim()[1], _height(axes, self.level[1])
+            named.append(_Name(self.level[0], RED, end))
+        named.sort(key=lambda one: one.end[1])
+        heights = _spread([one.end[1] for one in named])
+        for one, height in zip(named, heights, strict=True):
+            axes.annotate(
+                one.text,
+                one.end,
+                (1.02, height),
+                xycoords=("data", "axes fraction"),
+                textcoords="axes fraction",
+                color=one.colour,
+                va="center",
+                fontsize="small",
+                arrowprops=_LEADER | {"color": one.colour},
+                annotation_clip=False,
+            )
+
+
+@dataclass(frozen=True)
+class _Name:
+    """Hold the name of a line, and where it ends: its height is a part of that of the panel."""
+
+    text: str
+    colour: str
+    end: tuple[float, float]
+
+
+def _height(axes: Axes, value: float) -> float:
+    low, high = axes.get_ylim()
+    if axes.get_yscale() == "log":
+        low, high, value = log(low), log(high), log(max(value, low))
+    return (value - low) / (high - low)
+
+
+def _spread(heights: Sequence[float]) -> Sequence[float]:
+    """Return heights, in order, moved apart as little as keeps them `_APART` and in the panel."""
+    apart, room = list(heights), 1.0
+    for place in range(1, len(apart)):
+        apart[place] = max(apart[place], apart[place - 1] + _APART)
+    for place in reversed(range(len(apart))):
+        apart[place] = min(apart[place], room)
+        room = apart[place] - _APART
+    return apart
 
 
 @dataclass(frozen=True)
@@ -121,20 +207,16 @@ def colours_of(names: Iterable[str]) -> dict[str, str]:
 
 
 def save_over_nats(report: Report[Any], path: Path) -> None:
-    """Draw a column of panels for each figure that privacy is stated in.
+    """Draw the error that rows are ranked by over the privacy that they prove.
 
-    What stands above one another leaks equally much in that figure. An operator that promises
-    nothing is drawn dashed, at the epsilon that it claims, where it claims one.
+    What stands above one another leaks equally much. What promises nothing has no place there.
     """
-    names = list(dict.fromkeys(name for row in report.rows for name in row.utility.panels()))
-    panels = [[_over_nats(report, name, notion) for notion in report.notions] for name in names]
-    sample = report.sample
+    sample, notion = report.sample, report.notions[0]
     title = (
         f"{report.pipeline}: {sample.records:,} records of {sample.stream_count:,} streams, "
-        f"runs: {report.runs}"
+        f"runs: {report.runs}; lower is better"
     )
-    width = max(6.5, 4.6 * len(report.notions))
-    save(path, title, [Block(panels, 2.5 * len(names) + 1.3)], width)
+    save(path, title, [Block([[_over_nats(report, notion)]], 4.2)])
 
 
 def _draw(figure: SubFigure, block: Block, width: float) -> None:
@@ -155,31 +237,29 @@ def _draw(figure: SubFigure, block: Block, width: float) -> None:
         columns = min(3, max(1, int(width / (0.6 + _INCHES_PER_LETTER * longest))))
         labels, handles = list(legend), list(legend.values())
         where: Literal["outside lower center"] = "outside lower center"
-        figure.legend(handles, labels, loc=where, ncols=columns, frameon=False)
+        if legend:
+            figure.legend(handles, labels, loc=where, ncols=columns, frameon=False)
 
 
-def _over_nats(report: Report[Any], name: str, notion: Notion) -> Lines:
-    coloured = colours_of(row.candidate.name for row in report.rows if row.candidate.sound)
-    found: dict[tuple[str, str], list[tuple[float, Estimate, Row[Any]]]] = {}
+def _over_nats(report: Report[Any], notion: Notion) -> Lines:
+    what = ""
+    found: dict[str, list[tuple[float, Estimate, Row[Any]]]] = {}
     for row in report.rows:
-        nats = _nats(row.candidate, notion)
-        for label, one in row.utility.panels()[name].items():
-            if nats is not None:
-                found.setdefault((row.candidate.name, label), []).append((nats, one, row))
-    lines = []
-    for (kind, label), points in found.items():
-        sound = points[0][2].candidate.sound
-        shown = kind if sound else f"{kind} (unsound: at the epsilon it claims)"
-        lines.append(
-            Line(
-                f"{shown}, {label}" if label else shown,
-                coloured.get(kind, RED),
-                sorted(((nats, one) for nats, one, _ in points), key=itemgetter(0)),
-                ":" if label else "-" if sound else "--",
-                next((nats for nats, _, row in points if row.configured and not label), None),
-            )
+        nats, ranked = _nats(row.candidate, notion), row.utility.ranked_by()
+        if row.candidate.sound and nats is not None and ranked and not isnan(ranked[1].value):
+            what = ranked[0]
+            found.setdefault(row.candidate.name, []).append((nats, ranked[1], row))
+    colours = colours_of(found)
+    lines = [
+        Line(
+            name,
+            colours[name],
+            sorted(((nats, one) for nats, one, _ in points), key=itemgetter(0)),
+            configured=next((nats for nats, _, row in points if row.configured), None),
         )
-    return Lines(lines, _FIGURES[notion], name, logarithmic=name.startswith("MSE"))
+        for name, points in found.items()
+    ]
+    return Lines(lines, _FIGURES[notion], "", what)
 
 
 def _nats(candidate: Candidate, notion: Notion) -> float | None:
@@ -188,9 +268,4 @@ def _nats(candidate: Candidate, notion: Notion) -> float | None:
     A law of delays stands at what it has, and what it is compared with at its epsilon.
     """
     exact = candidate.per_record(notion)
-    if notion == "delay-law":
-        return candidate.epsilon if exact is None else exact
-    if candidate.sound:
-        return exact
-    claimed = candidate.mechanism.guarantees()[0].notion
-    return candidate.epsilon if claimed == notion else None
+    return candidate.epsilon if notion == "delay-law" and exact is None else exact

@@ -15,6 +15,15 @@ _ALIKE = 1e-9
 
 
 @dataclass(frozen=True)
+class Guess:
+    """Hold what a constant in place of every release errs, and what to do where it errs least."""
+
+    what: str
+    error: float
+    advice: str
+
+
+@dataclass(frozen=True)
 class Ranked:
     """Hold a row with its place, and its error as a multiple of the smallest."""
 
@@ -38,7 +47,7 @@ def ranked(report: Report[Any], notion: Notion | None) -> list[Ranked]:
     return [Ranked(row, error, _times(error, best), _tied(error, best)) for row, error in found]
 
 
-def in_words(report: Report[Any], found: list[Ranked], guess: float | None) -> Iterator[str]:
+def in_words(report: Report[Any], found: list[Ranked], guess: Guess | None) -> Iterator[str]:
     """Say the order and why, and warn where a constant would be nearer to the truth."""
     if not found:
         return
@@ -52,11 +61,10 @@ def in_words(report: Report[Any], found: list[Ranked], guess: float | None) -> I
             parts.append(f"{one.times_best:.2f} times the first")
             parts.append("which draws do not tell apart: use more --runs" * one.tied)
         yield f"  {place}. {name}: {', '.join(part for part in parts if part)}"
-    if guess is not None and found[0].error.value > guess:
+    if guess is not None and found[0].error.value > guess.error:
         yield (
-            f"WARNING: a constant, the mean of all figures, errs by {guess:.4g}, less than any of "
-            "them. Nothing is learned of single figures at this privacy: take a larger "
-            "epsilon, longer ticks, fewer groups or a shorter window"
+            f"WARNING: a constant, {guess.what}, errs by {guess.error:.4g}, less than any of them. "
+            f"{guess.advice}"
         )
 
 

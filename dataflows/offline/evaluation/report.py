@@ -16,8 +16,6 @@ from fugu.operators.mechanism import Notion
 
 Cells = Mapping[str, str]
 """One row of a table: what stands under each heading."""
-Points = Mapping[str, Estimate]
-"""One point on each of several lines of a panel, by the line's label; the main one has none."""
 
 
 class Appendix(NamedTuple):
@@ -66,15 +64,8 @@ class Utility(ABC):
         """Write a row of each table."""
         return tables_of(self.figures())
 
-    def panels(self) -> Mapping[str, Points]:
-        """Return what to draw over epsilon, by the panel's title."""
-        return {}
-
     def ranked_by(self) -> tuple[str, Estimate] | None:
-        """Return the error that rows are ranked by, with its unit; the first that is drawn."""
-        for title, points in self.panels().items():
-            if "" in points:
-                return title, points[""]
+        """Return the error that rows are ranked by and drawn at, with its unit, if there is one."""
         return None
 
     def why(self) -> str:

@@ -17,13 +17,18 @@ import pyarrow.compute as pc
 
 import fugu
 from fugu.dataflows.files.model_file import read_model_file
-from fugu.dataflows.kinds import KINDS
+from fugu.dataflows.kinds import KINDS, kinds_of
+from fugu.dataflows.kinds.families.collected import CollectedOperator
+from fugu.dataflows.kinds.families.policies import PolicyOperator
+from fugu.dataflows.kinds.families.temporal import TemporalOperator
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.markov_model import MarkovModel
-from tests.dataflows.analysis.sanitized import BEGIN, MINUTE, sanitized, sanitized_figures
+from tests.dataflows.analysis.sanitized import BEGIN, MINUTE, sanitized, sanitized_runs
 from tests.dataflows.kinds.example_files import ROOT, example_of
 
-SYMBOLS, EACH, TICKS = 4, 6, 48
+SYMBOLS, EACH, TICKS, PEOPLE = 4, 6, 48, 1_000
+EVENING = 1_767_708_000_000
+"""Tuesday, 6 January 2026, at 15:00 in Berlin."""
 HELD = (0.93, 0.97)
 """What 95 % bars may hold, of all questions of all runs."""
 SHARES = (
@@ -34,13 +39,17 @@ SHARES = (
     "adaptive_crr",
     "batched_crr",
     "cold_start_crr",
+    "paper_crr",
+    "pim",
     "pba_ldp",
     "budget_distribution_ldp",
     "budget_absorption_ldp",
     "uniform_ldp",
     "sample_ldp",
 )
-MEANS = ("laplace", "staircase")
+MEANS = ("laplace", "staircase", "real_time_local")
+DISPLACED = kinds_of(TemporalOperator)  # type: ignore[type-abstract]
+POLICIES, COLLECTED = kinds_of(PolicyOperator), kinds_of(CollectedOperator)
 TREE, TOTALS = "binary_tree", "running_total"
 SERIES = (
     "uniform",
@@ -51,8 +60,12 @@ SERIES = (
     "quantified",
     TREE,
     TOTALS,
+    *POLICIES,
+    *COLLECTED,
 )
 FILTERED = ("fast", "rescue_dp", "pegasus", "real_time")
+FEWER = 20
+"""Users of each of five questions of a run about values displaced in time."""
 FIRST_SEED = 20_000
 """Of runs that nothing was chosen by."""
 
@@ -75,7 +88,7 @@ class Coverage:
         """A line of the table."""
         alarms = "" if np.isnan(self.alarms) else f"{self.alarms:.3f}"
         return (
-            f"{self.kind:<24} {self.question:<18} {len(self.held):>5} "
+            f"{self.kind:<31} {self.question:<12} {len(self.held):>5} "
             f"{self.held.mean():.3f} {self.width:>10.4g}  {alarms}".rstrip()
         )
 
@@ -101,59 +114,86 @@ def of_shares(kind: str, runs: int, users: int = 100) -> Coverage:
 def of_means(kind: str, runs: int, users: int = 100) -> Coverage:
     """Users have numbers around one of their own, within the range."""
     rng = np.random.default_rng(FIRST_SEED + sum(kind.encode()))
-    level = rng.uniform(100, 400, (runs * users, 1))
-    truth = np.rint(level + rng.uniform(-50, 50, (runs * users, EACH))).astype(np.int64)
+    displaced = kind in DISPLACED
+    users, parts = (FEWER, users // FEWER) if displaced else (users, 1)
+    count = runs * parts * users
+    level = rng.uniform(60, 160, (count, 1))
+    noise = rng.uniform(-20, 20, (count, TICKS // 2 if displaced else EACH))
+    numbers: Any = np.rint(level + noise).astype(np.int64)
+    if displaced:
+        numbers = np.array([[b"%d" % one for one in row] for row in numbers], dtype=object)
     held, widths = [], []
-    for run in _runs(_read(kind, truth), runs, users):
-        table = run.means(by="1m").table
+    for run in _runs(_read(kind, numbers), runs * parts, users):
+        table = run.means(by=None if displaced else "1m").table
         low, high = (table[name].to_numpy() for name in ("low", "high"))
-        held.append(float(np.mean((low <= 250.0 / 2.0) & (high >= 250.0 / 2.0))))
+        held.append(float(np.mean((low <= 110.0) & (high >= 110.0))))
         widths.append(float(np.median(high - low)))
-    return Coverage(kind, "means", np.array(held), float(np.median(widths)), np.nan)
+    each = np.array(held).reshape(runs, parts).mean(axis=1)
+    return Coverage(kind, "means", each, float(np.median(widths)), np.nan)
 
 
 def of_figures(kind: str, runs: int) -> list[Coverage]:
     """Figures of two groups that walk at random: their series, smoothed, and totals of four ticks,
     where the kind has them."""
     answers: dict[str, tuple[list[float], list[float]]] = {}
+    made = [_figures(kind, np.random.default_rng(FIRST_SEED + run)) for run in range(runs)]
+    given = np.stack([one for one, _ in made])
     with tempfile.TemporaryDirectory() as folder:
         file = example_of(kind, Path(folder))
-        for seed in range(FIRST_SEED, FIRST_SEED + runs):
-            rng = np.random.default_rng(seed)
-            truth = 1_000 + np.cumsum(rng.integers(-4, 5, (2, TICKS)), axis=1)
-            records, promise = sanitized_figures(file, truth, seed=seed)
-            topic = fugu.read(records, promise=promise)
-            for name, estimates, true in _answers(topic, truth):
-                low, high = estimates.table["low"].to_numpy(), estimates.table["high"].to_numpy()
-                held, widths = answers.setdefault(name, ([], []))
-                held.append(float(np.mean((low <= true) & (true <= high))))
-                widths.append(float(np.median(high - low)))
+        released, promise = sanitized_runs(file, given, seed=FIRST_SEED, begin=_begin(kind))
+    for records, (_, truth) in zip(released, made, strict=True):
+        topic = fugu.read(records, promise=promise)
+        for name, estimates, true in _answers(topic, truth):
+            low, high = estimates.table["low"].to_numpy(), estimates.table["high"].to_numpy()
+            held, widths = answers.setdefault(name, ([], []))
+            held.append(float(np.mean((low <= true) & (true <= high))))
+            widths.append(float(np.median(high - low)))
     return [
         Coverage(kind, name, np.array(held), float(np.median(widths)), np.nan)
         for name, (held, widths) in answers.items()
     ]
 
 
+def _begin(kind: str) -> int:
+    """Return when figures begin: with policies, before an evening that they say something of."""
+    return EVENING if kind in POLICIES else BEGIN
+
+
+def _figures(kind: str, rng: np.random.Generator) -> tuple[Integers, Floats]:
+    """Return what a mechanism is given, and the figures `(groups, ticks)` that it is to tell."""
+    if kind in POLICIES:
+        walk = 100_000 + np.cumsum(rng.integers(-400, 401, (1, TICKS)), axis=1)
+        return walk, walk / 100.0
+    if kind in COLLECTED:
+        chances = np.clip(0.5 + np.cumsum(rng.normal(0.0, 0.004, TICKS)), 0.1, 0.9)
+        south = (rng.random((PEOPLE, 1)) < chances).astype(np.int64)
+        counts = south.sum(axis=0, dtype=np.float64)
+        return south, np.stack([PEOPLE - counts, counts])
+    walks = 1_000 + np.cumsum(rng.integers(-4, 5, (2, TICKS)), axis=1)
+    return walks, walks.astype(np.float64)
+
+
 def _answers(
-    topic: "fugu.analysis.Topic", truth: Integers
+    topic: "fugu.analysis.Topic", truth: Floats
 ) -> Iterator[tuple[str, "fugu.analysis.Estimates", Floats]]:
     """Yield every answer about the figures with the truth of its rows."""
     series, kind = topic.series(), topic.promise.law.kind
     told = truth.cumsum(axis=1) if kind in (TREE, TOTALS) else truth
-    yield "series", series, true_figures(series.table, told, 1)
+    yield "series", series, true_figures(series.table, told, 1, kind)
     if series.smoothing is not None:
         smooth = series.smoothed()
-        yield "smoothed", smooth, true_figures(smooth.table, truth, 1)
+        yield "smoothed", smooth, true_figures(smooth.table, truth, 1, kind)
     if kind != TREE:
         totals = topic.totals(4)
-        yield "totals of 4", totals, true_figures(totals.table, truth, 4)
+        yield "totals of 4", totals, true_figures(totals.table, truth, 4, kind)
 
 
-def true_figures(table: pa.Table, truth: Integers, window: int) -> Floats:
-    names = ["north", "south"]
+def true_figures(table: pa.Table, truth: Floats, window: int, kind: str) -> Floats:
+    names, groups = ["north", "south"], np.zeros(len(table), dtype=np.int64)
     starts = table["start"].cast(pa.int64()).to_numpy()
-    ticks = (starts - BEGIN) // (15 * MINUTE)
-    groups = np.array([names.index(name) for name in table["group"].to_pylist()])
+    ticks = (starts - _begin(kind)) // ((10 if kind in POLICIES else 15) * MINUTE)
+    if "group" in table.column_names:
+        groups = np.array([names.index(name) for name in table["group"].to_pylist()])
     sums = np.array([truth[g, t : t + window].sum() for g, t in zip(groups, ticks, strict=True)])
     return sums.astype(np.float64)
 
@@ -190,7 +230,10 @@ def _walks(model: MarkovModel, users: int, rng: Any) -> tuple[Integers, Floats]:
 
 def _read(kind: str, truth: Integers) -> "fugu.analysis.Topic":
     with tempfile.TemporaryDirectory() as folder:
-        records, promise = sanitized(example_of(kind, Path(folder)), truth)
+        file = example_of(kind, Path(folder))
+        if truth.dtype != object:
+            truth = truth * getattr(file.pipeline.operator, "units_per_one", 1)
+        records, promise = sanitized(file, truth)
     return fugu.read(records, promise=promise)
 
 

@@ -1,6 +1,6 @@
 """Releases of examples of kinds, as a consumer of their topic gets them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,10 +9,12 @@ from fugu.dataflows.kinds import AggregateOperator
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.promise import Promise, promise_of
-from fugu.operators.mechanism import Inputs, Integers, Kind, Releases
+from fugu.operators.ldp_ids.collector import Collector
+from fugu.operators.mechanism import Inputs, Integers, Kind, Mechanism, Releases
 from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.secret import Secret
-from fugu.operators.totals.running_total import RunningTotal
+from tests.operators.ldp_ids.rounds import rounds
+from tests.operators.noise.simulated import SimulatedDraws
 
 BEGIN = 1_700_000_000_000
 MINUTE = 60_000
@@ -77,28 +79,67 @@ def walks(symbols: int, users: int, each: int, seed: int, stay: float = 0.0) -> 
 
 
 def sanitized_figures(
-    file: PipelineFile, truth: Integers, *, seed: int = 0
+    file: PipelineFile, truth: Integers, *, seed: int = 0, begin: int = BEGIN
 ) -> tuple[list[Record], Promise]:
-    """Release true figures `(groups, ticks)` of an aggregate, a tick every 15 minutes."""
+    """Release true figures `(groups, ticks)` of an aggregate, tick by tick from `begin` on."""
+    [records], promise = sanitized_runs(file, truth[None], seed=seed, begin=begin)
+    return records, promise
+
+
+def sanitized_runs(
+    file: PipelineFile, truth: Integers, *, seed: int = 0, begin: int = BEGIN
+) -> tuple[list[list[Record]], Promise]:
+    """Release figures `(runs, groups, ticks)`, each run with noise of its own.
+
+    What private reports count are `(runs, users, ticks)`, the group of each user.
+    """
     section, mechanism = file.pipeline.operator, configure(file).mechanism
     assert isinstance(section, AggregateOperator)
-    promise = promise_of(file, mechanism, "id")
-    law = mechanism.law_digest()
-    scope = DrawScope(Secret(bytes(32)).derive(seed), "test", mechanism.kind, 1, law)
-    state, records = mechanism.start(1), list[Record]()
-    for tick in range(truth.shape[1]):
-        draws = scope.draws([b"all"], record_positions("source", 0, [tick]))
-        if isinstance(mechanism, RunningTotal):
-            state = mechanism.elapse(state, np.array([BEGIN // (15 * MINUTE) + tick]))
-        state, releases = mechanism.step(state, Inputs(truth[None, :, tick]), draws)
+    promise, width = promise_of(file, mechanism, "id"), section.in_ticks().width
+    written, groups = section.figures(), section.group_count
+    runs: list[list[Record]] = [[] for _ in truth]
+    if isinstance(mechanism, Collector):
+        made = _counted(mechanism, truth, seed)
+    else:
+        made = _released(mechanism, truth, seed, begin // width)
+    for run, tick, releases in made:
+        start = begin + tick * width
         notes = {name: column[0].tolist() for name, column in releases.annotations.items()}
-        start = BEGIN + tick * 15 * MINUTE
-        written = section.figures().write(start, releases.values[0], notes)
-        for group, value in enumerate(written):
-            offset = tick * len(truth) + group
+        for group, value in enumerate(written.write(start, releases.values[0], notes)):
+            offset = tick * groups + group
             headers = [
                 ("fugu-release", b"%032x" % offset),
                 ("fugu-guarantee", promise.guarantee_id.encode()),
             ]
-            records.append(Record(b"%d" % group, value, start, 0, offset, headers))
-    return records, promise
+            runs[run].append(Record(b"%d" % group, value, start, 0, offset, headers))
+    return runs, promise
+
+
+def _released(
+    mechanism: Mechanism, truth: Integers, seed: int, first: int
+) -> Iterator[tuple[int, int, Releases]]:
+    """Yield the release of each run and tick; all runs are released together."""
+    law = mechanism.law_digest()
+    scope = DrawScope(Secret(bytes(32)).derive(seed), "test", mechanism.kind, 1, law)
+    runs, elapse = len(truth), getattr(mechanism, "elapse", None)
+    state, keys = mechanism.start(runs), [b"run-%d" % run for run in range(runs)]
+    for tick in range(truth.shape[2]):
+        draws = scope.draws(keys, record_positions("source", 0, [tick] * runs))
+        if elapse is not None:
+            state = elapse(state, np.full(runs, first + tick))
+        state, releases = mechanism.step(state, Inputs(truth[:, :, tick]), draws)
+        shown, there = published(releases)
+        for place, run in enumerate(there):
+            own = slice(place, place + 1)
+            notes = {name: column[own] for name, column in shown.annotations.items()}
+            yield run, tick, Releases(shown.values[own], notes)
+
+
+def _counted(
+    collector: Collector, truth: Integers, seed: int
+) -> Iterator[tuple[int, int, Releases]]:
+    """Yield what a collector makes of reports, run by run."""
+    for run, groups in enumerate(truth):
+        draws = SimulatedDraws(np.random.default_rng([seed, run]))
+        for one in rounds(collector, groups.T, draws):
+            yield run, one.tick, one.releases

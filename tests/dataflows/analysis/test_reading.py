@@ -16,6 +16,8 @@ import fugu
 from fugu.analysis import CannotBeEstimated, ModelAlarm
 from fugu.dataflows.analysis.collected import COLLECTED, collected_records
 from fugu.dataflows.analysis.reading import decoded_records
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.publishing.promise import promise_of
 from tests.dataflows.analysis.sanitized import (
     BEGIN,
     MINUTE,
@@ -44,6 +46,30 @@ def test_shares_of_every_kind_of_symbols_are_estimated_from_the_topic_alone(
     assert abs(estimates.sum() - 1.0) < 3.0 * np.sqrt(4) * (high - low).max()
     assert (low < estimates).all()
     assert (estimates < high).all()
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "pim", "budget_absorption_ldp", "sample_ldp"])
+@pytest.mark.filterwarnings("ignore::fugu.analysis.ModelAlarm")
+def test_users_who_released_the_same_do_not_make_an_estimate_certain(
+    kind: str, tmp_path: Path
+) -> None:
+    records, promise = sanitized(example_of(kind, tmp_path), walks(4, 1, 6, seed=1, stay=0.8))
+    alike = [
+        replace(
+            one,
+            key=b"user-%d" % user,
+            offset=5 * one.offset + user,
+            headers=[("fugu-release", b"%032x" % (5 * one.offset + user)), one.headers[1]],
+        )
+        for one in records
+        for user in range(5)
+    ]
+    table = fugu.read(alike, promise=promise).shares().table
+    widths = table["high"].to_numpy() - table["low"].to_numpy()
+    assert set(table["users"].to_pylist()) == {5}
+    assert widths.min() > 0.4, "of five users who agree, nobody learns shares to within 20 %"
+    topic = fugu.read(alike[::5], promise=promise)
+    assert np.isnan(topic.shares().table["low"].to_numpy()).all(), "one user has no bar"
 
 
 def test_a_release_that_is_there_twice_counts_once(tmp_path: Path) -> None:
@@ -93,6 +119,29 @@ def test_records_of_two_laws_are_estimated_apart(tmp_path: Path) -> None:
     with pytest.raises(CannotBeEstimated, match="2 laws"):
         topic.shares()
     assert set(topic.under(later).shares().table["records"].to_pylist()) == {40}
+
+
+@pytest.mark.parametrize("by", [None, "1m"])
+def test_a_topic_without_records_has_no_estimates_and_breaks_nothing(
+    by: str | None, tmp_path: Path
+) -> None:
+    for kind, question in (("grr", "shares"), ("crr", "shares"), ("laplace", "means")):
+        _, promise = sanitized(example_of(kind, tmp_path), np.zeros((2, 1), dtype=np.int64))
+        estimates = getattr(fugu.read([], promise=promise), question)(by=by)
+        assert np.isnan(estimates.table["estimate"].to_numpy()).all()
+        assert (len(estimates.table) == 0) == (by is not None)
+        assert len(estimates.plot()) == (by is None)
+
+
+def test_people_of_a_window_are_read_and_nothing_is_estimated_of_them(tmp_path: Path) -> None:
+    file = example_of("anonymize", tmp_path)
+    promise = promise_of(file, configure(file).mechanism, "id")
+    headers = [("fugu-release", b"0" * 32), ("fugu-guarantee", promise.guarantee_id.encode())]
+    topic = fugu.read([Record(b"a", b'{"place":"station"}', 0, 0, 0, headers)], promise=promise)
+    assert topic.records["value"].to_pylist() == ['{"place":"station"}']
+    for question in (topic.shares, topic.means, topic.series, topic.shift_back, topic.check):
+        with pytest.raises(CannotBeEstimated, match="adds no noise that could be undone"):
+            question()
 
 
 def test_records_without_a_promise_say_how_one_is_given() -> None:

@@ -13,6 +13,7 @@ from fugu.dataflows.offline.evaluation.aggregates.utility import AggregateUtilit
 from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.estimates import NOTHING
 from fugu.dataflows.offline.evaluation.family import CONFIGURED, Family
+from fugu.dataflows.offline.evaluation.ranking import Guess
 from fugu.dataflows.offline.evaluation.report import Beside, Report, document_of, tables_of
 from fugu.dataflows.offline.evaluation.run import Advance
 from fugu.dataflows.offline.evaluation.sample import Sample, refused_lines
@@ -73,8 +74,13 @@ class AggregateFamily(Family[Figures, AggregateUtility]):
             "left_out": self.grid.left_out,
         }
 
-    def constant_guess(self) -> float:
-        return self.truth.constant_guess().absolute.value
+    def constant_guess(self) -> Guess:
+        return Guess(
+            "the mean of all figures",
+            self.truth.constant_guess().absolute.value,
+            "Nothing is learned of single figures at this privacy: take a larger epsilon, longer "
+            "ticks, fewer groups or a shorter window",
+        )
 
     def guess_document(self) -> dict[str, object]:
         """Say for a machine what a guess errs."""

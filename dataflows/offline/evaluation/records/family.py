@@ -1,8 +1,8 @@
 """Evaluate operators that release symbols or numbers, record by record."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Protocol, Self
 
 from fugu.dataflows.base.batches import DeadLetters
 from fugu.dataflows.base.errors import FuguError
@@ -18,6 +18,7 @@ from fugu.dataflows.offline.evaluation.family import (
     needed_megabytes,
     require_memory,
 )
+from fugu.dataflows.offline.evaluation.ranking import Guess
 from fugu.dataflows.offline.evaluation.records.grid import (
     candidates,
     default_epsilons,
@@ -39,7 +40,6 @@ from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.wevent_local.window_reports import WindowReports
 
-Measure = Callable[[Candidate, Sample, Sequence[Run]], Utility]
 _OF_SYMBOLS = (
     "expected: how often wrong a reader thinks that records are, from their confidence. "
     "Where not all have one, those that do are counted once more under: of these. If both "
@@ -50,6 +50,16 @@ _OF_NUMBERS = (
     "predicted: what a reader expects who knows the noise. A larger error of the mean, and a bias "
     "beyond its ±, come from what lies outside the declared range, or after the end of a budget.",
 )
+
+
+class Measure(Protocol):
+    """Compare releases with the truth of their records."""
+
+    def __call__(self, candidate: Candidate, sample: Sample, runs: Sequence[Run]) -> Utility:
+        """Measure all runs of one candidate."""
+
+    def guess(self, sample: Sample) -> Guess:
+        """Return what somebody errs who sees no release, in the error that rows are ranked by."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +101,9 @@ class RecordFamily(Family[Run, Utility]):
 
     def measured(self, candidate: Candidate, runs: Sequence[Run]) -> Utility:
         return self.measure(candidate, self.sample, runs)
+
+    def constant_guess(self) -> Guess:
+        return self.measure.guess(self.sample)
 
     def notions(self, report: Report[Utility]) -> tuple[Notion, ...]:
         stated = {

@@ -1,15 +1,16 @@
 """Measure how useful releases of numbers are: one by one, and for their mean."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isnan, nan, sqrt
+from math import isnan, sqrt
 
 import numpy as np
 
 from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.estimates import NOTHING, Estimate, mean_per_record
+from fugu.dataflows.offline.evaluation.ranking import Guess
 from fugu.dataflows.offline.evaluation.records.spending import Spending, mean_cost
-from fugu.dataflows.offline.evaluation.report import Figure, Points, Utility
+from fugu.dataflows.offline.evaluation.report import Figure, Utility
 from fugu.dataflows.offline.evaluation.run import Run
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.operators.mechanism import Array, Kind
@@ -52,22 +53,21 @@ class NumberUtility(Utility):
             self.root_mean_square
         )
 
-    def panels(self) -> Mapping[str, Points]:
-        predicted = nan if self.predicted is None else self.predicted
-        return {
-            "RMS error of one release": {"": self.root_mean_square},
-            "RMS error of the mean": {
-                "": Estimate(self.mean_error),
-                "predicted": Estimate(predicted),
-            },
-        }
-
 
 @dataclass(frozen=True)
 class NumberMeasure:
     """Compare releases of numbers with the truth, which is read in whole units."""
 
     units_per_one: int
+
+    def guess(self, sample: Sample) -> Guess:
+        """Return how far the mean of all records is from one of them."""
+        return Guess(
+            "the mean of all records",
+            float(np.std(sample.decoded.values)) / self.units_per_one,
+            "A single release tells nothing at this privacy, and only means over many do: take a "
+            "larger epsilon, or a narrower range",
+        )
 
     def __call__(self, candidate: Candidate, sample: Sample, runs: Sequence[Run]) -> NumberUtility:
         """Measure all runs of one candidate."""

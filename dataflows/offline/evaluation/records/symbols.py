@@ -3,13 +3,14 @@
 Where releases are lists, every symbol of a list is compared with the truth of its own record.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.estimates import NOTHING, Estimate, estimates, percent
+from fugu.dataflows.offline.evaluation.ranking import Guess
 from fugu.dataflows.offline.evaluation.records.shares import (
     Shares,
     debiased_shares,
@@ -17,7 +18,7 @@ from fugu.dataflows.offline.evaluation.records.shares import (
     released_shares,
 )
 from fugu.dataflows.offline.evaluation.records.spending import Spending, mean_cost
-from fugu.dataflows.offline.evaluation.report import Figure, Points, Utility
+from fugu.dataflows.offline.evaluation.report import Figure, Utility
 from fugu.dataflows.offline.evaluation.run import Run
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.operators.columns import taken
@@ -143,23 +144,13 @@ class SymbolUtility(Utility):
             for symbol, bias in zip(self.symbols, biases, strict=True):
                 yield Figure("", None, title, str(symbol), percent(bias, "+.1f"))
 
-    def panels(self) -> Mapping[str, Points]:
-        released, debiased = self.released, self.debiased
-        measured = {
-            "wrong symbols, %": self.wrong,
-            "error of released shares, %": released.total_variation if released else None,
-            "error of debiased shares, %": debiased.total_variation if debiased else None,
-        }
-        return {
-            panel: {} if estimate is None else {"": estimate.scaled(100.0)}
-            for panel, estimate in measured.items()
-        }
-
     def ranked_by(self) -> tuple[str, Estimate] | None:
-        if self.debiased is None:
-            return super().ranked_by()
-        off = self.debiased.total_variation.scaled(100.0)
-        return "how far debiased shares are off, in percentage points", off
+        if self.debiased is not None:
+            off = self.debiased.total_variation.scaled(100.0)
+            return "how far debiased shares are off, in percentage points", off
+        if self.wrong is not None:
+            return "wrong symbols, in per cent", self.wrong.scaled(100.0)
+        return None
 
     def notes(self) -> Sequence[str]:
         return () if self.learning is None else [self.learning.note()]
@@ -171,6 +162,14 @@ class SymbolMeasure:
 
     symbols: Sequence[str | int]
     distance: Distance = HAMMING
+
+    def guess(self, sample: Sample) -> Guess:
+        """Return how far equal shares are off, which a person may say without any release."""
+        truth, count = sample.decoded.values, len(self.symbols)
+        shares = np.bincount(truth, minlength=count)[:count] / max(1, len(truth))
+        off = 50.0 * float(np.abs(shares - 1.0 / count).sum())
+        advice = "Such releases of so few records tell nothing of shares: take a larger epsilon, "
+        return Guess("equal shares of all symbols", off, f"{advice}or more users")
 
     def __call__(self, candidate: Candidate, sample: Sample, runs: Sequence[Run]) -> SymbolUtility:
         """Measure all runs of one candidate."""

@@ -14,7 +14,7 @@ over the last ticks, which leaves empty ticks out.
 Source: TLDP specification, section 9 (FC and SMA); Ye et al. 2021, section V.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from math import isnan
 
@@ -28,7 +28,7 @@ from fugu.dataflows.offline.evaluation.estimates import (
     mean_per_record,
     three_digits,
 )
-from fugu.dataflows.offline.evaluation.report import Figure, Points, Utility
+from fugu.dataflows.offline.evaluation.report import Figure, Utility
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.offline.evaluation.temporal.displaced import Displaced
 from fugu.dataflows.offline.evaluation.temporal.numbers import Numbers
@@ -117,13 +117,8 @@ class TemporalUtility(Utility):
             lag = NOTHING if isnan(self.average.moved.value) else str(self.lag)
             yield Figure("", None, AVERAGE, "lag", lag)
 
-    def panels(self) -> Mapping[str, Points]:
-        panels = {"total cost per value": _points({"": self.costs.total})}
-        if self.count is not None and self.average is not None:
-            best = self.count.filled if isnan(self.count.moved.value) else self.count.moved
-            panels[COUNT] = _points({"": self.count.plain, "corrected": best})
-            panels[AVERAGE] = _points({"": self.average.plain, "corrected": self.average.moved})
-        return panels
+    def ranked_by(self) -> tuple[str, Estimate]:
+        return "the total cost per value", self.costs.total
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,10 +270,6 @@ def squared_errors(truth: Floats, estimate: Floats, first: Integers, lag: int = 
 
 def _document(found: MeasuredCosts | ErrorsOfCount | ErrorsOfAverage) -> dict[str, object]:
     return {name: None if isnan(one.value) else one for name, one in vars(found).items()}
-
-
-def _points(measured: Points) -> Points:
-    return {label: one for label, one in measured.items() if not isnan(one.value)}
 
 
 def _percent(share: Estimate) -> str:
