@@ -142,22 +142,32 @@ class SchemaRegistry:
             if number in numbers or until > now - _UNKNOWN_FOR
         }
 
+    def newest(self, subject: str) -> SchemaText | None:
+        """Return the newest schema of a subject; None where there is no such subject."""
+        return self._answer(lambda: self._client.get_latest_version(subject).schema)
+
     def _ask(self, number: int) -> None:
+        found = self._answer(lambda: self._client.get_schema(number))
+        if found is None:
+            self._unknown[number] = time.monotonic() + _UNKNOWN_FOR
+        else:
+            self._known[number] = found
+
+    def _answer(self, ask: Callable[[], Any]) -> SchemaText | None:
+        """Return the schema that is asked for; None where the registry says that it has none."""
         from confluent_kafka.schema_registry.error import SchemaRegistryError
 
         try:
-            found = self._client.get_schema(number)
+            found = ask()
             references = self._referenced(found.references)
         except SchemaRegistryError as error:
             says_so = (error.error_code or 0) > 0  # a proxy in front of it has no such number
             if error.http_status_code != _NOT_FOUND or not says_so:
                 raise self._away(f"it answers {error.http_status_code}") from None
-            self._unknown[number] = time.monotonic() + _UNKNOWN_FOR
-            return
+            return None
         except Exception as error:  # of whatever kind: no connection, no JSON
             raise self._away(type(error).__name__) from None
-        kind, text = found.schema_type or "AVRO", found.schema_str or ""
-        self._known[number] = SchemaText(kind, text, references)
+        return SchemaText(found.schema_type or "AVRO", found.schema_str or "", references)
 
     def _referenced(self, references: Any) -> dict[str, str]:
         """Return the schemas that a schema refers to, those first that others refer to."""

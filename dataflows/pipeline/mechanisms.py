@@ -12,13 +12,14 @@ from fugu.dataflows.kafka.schema_registry import SchemaRegistry
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.source_section import RecordFormat, TimestampField
-from fugu.dataflows.records.avro import AvroSchema, UnusableSchema
+from fugu.dataflows.records.avro import AvroSchema
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.deduplication import Deduplication
 from fugu.dataflows.records.json_fields import FieldTimestamp, TextTimestamp
 from fugu.dataflows.records.numerals import fields_of_numbers
 from fugu.dataflows.records.payloads import Payloads
 from fugu.dataflows.records.registered import RawAvro, Registered, Wire
+from fugu.dataflows.records.unusable_schema import UnusableSchema
 from fugu.dataflows.state.row_table import estimated_megabytes
 from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats
@@ -82,7 +83,8 @@ def _wire(file: PipelineFile, names: Sequence[str]) -> Wire | None:
         except UnusableSchema as error:
             raise ConfigurationError(f"source.format.schema_file: {error}") from None
     settings = partial(section.registry.settings, file.resolve)
-    return Registered(section.kind, SchemaRegistry(section.registry.url, settings), inner)
+    schemas = SchemaRegistry(section.registry.url, settings)
+    return Registered(section.kind, schemas, inner, whole=section.envelope is not None)
 
 
 def _timestamp(section: TimestampField) -> FieldTimestamp:

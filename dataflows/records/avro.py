@@ -19,6 +19,7 @@ import orjson
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.field_paths import Step, steps_of
 from fugu.dataflows.records.json_fields import Refused
+from fugu.dataflows.records.unusable_schema import UnusableSchema
 
 Schema = Any
 """A name, a list of alternatives, or a dictionary, as JSON has it."""
@@ -34,10 +35,6 @@ _UNREADABLE = (
     *(AttributeError, struct.error),
 )
 """What fastavro raises over content that is not as its schema says."""
-
-
-class UnusableSchema(ValueError):
-    """Say why records of a schema are not read."""
 
 
 class AvroSchema:

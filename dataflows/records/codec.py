@@ -25,6 +25,7 @@ from fugu.dataflows.base.batches import (
     RefusedRecords,
 )
 from fugu.dataflows.base.columns import OptionalByteColumn
+from fugu.dataflows.base.field_paths import placed
 from fugu.dataflows.records.deduplication import event_digest
 from fugu.dataflows.records.envelopes import Debezium, Envelope
 from fugu.dataflows.records.exact_numbers import holds_no_number, rounded
@@ -141,7 +142,8 @@ class Codec:
 
     def opened(self, content: bytes) -> Record:
         """Return the object in which paths begin, of a record without headers."""
-        return self._shape.opened(self._loads(content), [])
+        record = self._shape.opened(self._loads(content), [])
+        return placed(record) if self._is_flat else record
 
     @property
     def on_plain_json(self) -> "Codec":
@@ -314,7 +316,13 @@ class Codec:
 
     @cached_property
     def _shape(self) -> RecordShape:
+        if self._is_flat:
+            return RecordShape(None, (), self.numbers)
         return RecordShape.of(self.envelope, self.names, self.numbers)
+
+    @property
+    def _is_flat(self) -> bool:
+        return self.wire is not None and self.wire.is_flat
 
     def _rounded(self, content: bytes, record: Record, headers: Sequence[Header]) -> bool:
         if self.wire is not None:

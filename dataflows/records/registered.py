@@ -5,16 +5,19 @@ A dead letter has the id of a schema only where the registry knows it: other byt
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import orjson
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.records.avro import AvroSchema, UnusableSchema
+from fugu.dataflows.files.proto_compiler import refuse_without_compiler
+from fugu.dataflows.records.avro import AvroSchema
 from fugu.dataflows.records.json_fields import Refused
+from fugu.dataflows.records.protobuf import ProtobufSchema
+from fugu.dataflows.records.unusable_schema import UnusableSchema
 
-SchemaKind = Literal["avro", "json_schema"]
-_KINDS = {"avro": "AVRO", "json_schema": "JSON"}
+SchemaKind = Literal["avro", "json_schema", "protobuf"]
+_KINDS = {"avro": "AVRO", "json_schema": "JSON", "protobuf": "PROTOBUF"}
 _MAGIC = b"\0"
 PREFIX_BYTES = 5
 _LARGEST_ID = 2**31 - 1
@@ -54,9 +57,18 @@ class Schemas(Protocol):
         """Return a schema; None where the registry has none of this id."""
         ...
 
+    def newest(self, subject: str) -> SchemaText | None:
+        """Return the newest schema of a subject; None where the registry has no such subject."""
+        ...
+
 
 class Wire(Protocol):
     """Read what a record holds from its bytes."""
+
+    @property
+    def is_flat(self) -> bool:
+        """Return whether `read` returns nothing but fields, by their names or paths."""
+        ...
 
     def read(self, content: bytes) -> object:
         """Return what JSON would hold; `Refused` if content is nothing of this format."""
@@ -76,6 +88,7 @@ class RawAvro:
     """Read records that are nothing but Avro of one schema."""
 
     schema: AvroSchema
+    is_flat: ClassVar[bool] = False
 
     def read(self, content: bytes) -> object:
         """Return the value."""
@@ -91,12 +104,21 @@ class RawAvro:
 
 @dataclass(frozen=True)
 class Registered:
-    """Read records of one kind of schema; each must be able to hold the fields with these names."""
+    """Read records of one kind of schema; each must be able to hold the fields with these names.
+
+    Records in an envelope are read `whole`.
+    """
 
     kind: SchemaKind
     schemas: Schemas
     names: Sequence[str]
+    whole: bool = False
     _known: dict[int, Callable[[bytes], object]] = field(default_factory=dict)
+
+    @property
+    def is_flat(self) -> bool:
+        """Return whether records are read field by field."""
+        return self.kind == "protobuf" and not self.whole
 
     def read(self, content: bytes) -> object:
         """Return the value behind the id of its schema."""
@@ -117,8 +139,10 @@ class Registered:
             raise Refused(refusal.reason, f"schema {number}") from None
 
     def prepare(self) -> None:
-        """Make the client of the registry."""
+        """Make the client of the registry, and look for what compiles schemas."""
         self.schemas.prepare()
+        if self.kind == "protobuf":
+            refuse_without_compiler()
 
     def is_ready(self, contents: Iterable[bytes | None]) -> bool:
         """Return whether all their schemas are there."""
@@ -126,19 +150,42 @@ class Registered:
 
     def _reader(self, found: SchemaText) -> Callable[[bytes], object]:
         try:
-            if found.kind != _KINDS[self.kind]:
-                raise UnusableSchema(f"is of kind {found.kind}")
-            if self.kind == "json_schema":
-                return _json
-            others = {name: orjson.loads(text) for name, text in found.references.items()}
-            return AvroSchema.of(orjson.loads(found.text), self.names, others).read
-        except (UnusableSchema, orjson.JSONDecodeError) as error:
-            problem = UnusableSchema(str(error))
+            return self.reader(found)
+        except UnusableSchema as error:
+            problem = str(error)
 
             def refuse(_: bytes) -> object:
-                raise problem
+                raise UnusableSchema(problem)
 
             return refuse
+
+    def reader(self, found: SchemaText) -> Callable[[bytes], object]:
+        """Return what reads records of a schema; `UnusableSchema` says why nothing does."""
+        if found.kind != _KINDS[self.kind]:
+            raise UnusableSchema(f"is of kind {found.kind}")
+        if self.kind == "json_schema":
+            return _json
+        if self.kind == "protobuf":
+            return self._protobuf(found).read
+        try:
+            others = {name: orjson.loads(text) for name, text in found.references.items()}
+            return AvroSchema.of(orjson.loads(found.text), self.names, others).read
+        except orjson.JSONDecodeError as error:
+            raise UnusableSchema(str(error)) from None
+
+    def check(self, found: SchemaText) -> None:
+        """Raise `UnusableSchema` where records of a schema are not read, or hold not all fields."""
+        self.reader(found)
+        if self.kind == "protobuf":
+            self._protobuf(found).check()
+
+    def _protobuf(self, found: SchemaText) -> ProtobufSchema:
+        return ProtobufSchema.of(found.text, self.names, found.references, self.whole)
+
+
+def subject_of(topic: str) -> str:
+    """Return the subject of values of a topic, as serializers name it."""
+    return f"{topic}-value"
 
 
 def schema_id(content: bytes | None) -> int | None:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.dataflows.records.test_avro import look_at_damaged_avro
 from tests.dataflows.records.test_envelopes import look_at_damaged_records
+from tests.dataflows.records.test_protobuf import look_at_damaged_protobuf
 
 
 @pytest.mark.acceptance
@@ -16,3 +17,8 @@ def test_a_million_damaged_envelopes(tmp_path: Path) -> None:
 @pytest.mark.acceptance
 def test_a_million_damaged_records_of_avro(tmp_path: Path) -> None:
     look_at_damaged_avro(tmp_path, 1_000_000)
+
+
+@pytest.mark.acceptance
+def test_a_million_damaged_records_of_protocol_buffers(tmp_path: Path) -> None:
+    look_at_damaged_protobuf(tmp_path, 1_000_000)
