@@ -21,6 +21,8 @@ _KINDS = {"avro": "AVRO", "json_schema": "JSON", "protobuf": "PROTOBUF"}
 _MAGIC = b"\0"
 PREFIX_BYTES = 5
 _LARGEST_ID = 2**31 - 1
+OF_UNKNOWN_SCHEMA = _MAGIC + b"\xff" * 4
+"""Stand for a record whose schema is unknown, whatever the registry says: no id is as large."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,8 @@ class Registered:
     def read(self, content: bytes) -> object:
         """Return the value behind the id of its schema."""
         number = schema_id(content)
+        if content == OF_UNKNOWN_SCHEMA:
+            raise Refused(Reason.UNKNOWN_SCHEMA)
         if number is None:
             raise Refused(Reason.NO_SCHEMA_ID)
         read = self._known.get(number)

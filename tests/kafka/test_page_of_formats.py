@@ -19,7 +19,7 @@ from tests.kafka.registry import Registry
 from tests.kafka.topics import TopicFactory
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
-PROTOC = "-m grpc_tools.protoc -I. --python_out=. reading.proto".split()
+PROTOC = ["-m", "grpc_tools.protoc", "-I.", "--python_out=.", "reading.proto"]
 TIME = 1_767_225_600_000
 
 
