@@ -192,6 +192,11 @@ def subject_of(topic: str) -> str:
     return f"{topic}-value"
 
 
+def prefix_of(number: int) -> bytes:
+    """Return what stands in front of content that is written by a schema."""
+    return _MAGIC + number.to_bytes(PREFIX_BYTES - len(_MAGIC), "big")
+
+
 def schema_id(content: bytes | None) -> int | None:
     """Return the id of the schema that content begins with; None for what no registry gives."""
     if content is None or len(content) < PREFIX_BYTES or not content.startswith(_MAGIC):

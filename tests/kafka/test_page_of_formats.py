@@ -28,7 +28,8 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
 
-SOURCES = {one["topic"]: one for one in (yaml.safe_load(it)["source"] for it in blocks("yaml"))}
+SECTIONS = [yaml.safe_load(one) for one in blocks("yaml")]
+SOURCES = {one["source"]["topic"]: one["source"] for one in SECTIONS if "source" in one}
 PRODUCERS = {
     topic: producer
     for topic in SOURCES
