@@ -8,7 +8,7 @@ from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.publishing.promise import PromisedForm
 from fugu.dataflows.records.avro import AvroSchema
 from fugu.dataflows.records.json_fields import Refused
-from fugu.dataflows.records.registered import PREFIX_BYTES, schema_id
+from fugu.dataflows.records.schema_ids import PREFIX_BYTES, schema_id
 
 
 def unwrapped(content: pa.ChunkedArray, form: PromisedForm | None) -> pa.ChunkedArray:

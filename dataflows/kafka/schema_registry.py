@@ -18,7 +18,8 @@ from fugu.dataflows.base.errors import ConfigurationError, FuguError, StartRefus
 from fugu.dataflows.base.install import install
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.password import Password, Resolve
-from fugu.dataflows.records.registered import SchemaText, schema_id
+from fugu.dataflows.records.registered import SchemaText
+from fugu.dataflows.records.schema_ids import schema_id
 
 log = logging.getLogger(__name__)
 

@@ -91,7 +91,8 @@ def _wire(file: PipelineFile, names: Sequence[str]) -> Wire | None:
     inner = [] if section.envelope == "cloudevents" else names
     if section.registry is None:
         try:
-            return RawAvro(AvroSchema.of(section.schema_file, inner))
+            schema = AvroSchema.of(section.schema_file, inner)
+            return RawAvro(schema, whole=section.envelope is not None)
         except UnusableSchema as error:
             raise ConfigurationError(f"source.format.schema_file: {error}") from None
     settings = partial(section.registry.settings, file.resolve)

@@ -12,8 +12,9 @@ from fugu.dataflows.pipeline.mechanisms import schema_of_releases
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.json_columns import joined
-from fugu.dataflows.records.registered import prefix_of, schema_id, subject_of
+from fugu.dataflows.records.registered import subject_of
 from fugu.dataflows.records.release_schema import ReleaseSchema, writer_of
+from fugu.dataflows.records.schema_ids import prefix_of, schema_id
 from fugu.operators.byte_column import ByteColumn
 
 _LOOKED_BACK = 100

@@ -137,7 +137,9 @@ class Codec:
         if columns and count >= WORTH_SCANNING and self.scanner is not None:
             from fugu.dataflows.records.column_decoding import decode_columns
 
-            return decode_columns(batch, self.scanner, LARGEST_KEY_BYTES, self._decode_lists)
+            return decode_columns(
+                batch, self.scanner, LARGEST_KEY_BYTES, self.wire, self._decode_lists
+            )
         return self._decode_lists(batch)
 
     def opened(self, content: bytes) -> Record:
@@ -153,7 +155,9 @@ class Codec:
     @cached_property
     def scanner(self) -> "Scanner | None":
         """Return what reads most records of a column, where that can be compiled."""
-        if self.wire is not None or self.envelope is not None or not compiled.available():
+        if self.envelope is not None or not compiled.available():
+            return None
+        if self.wire is not None and not self.wire.is_projected:
             return None
         from fugu.dataflows.records.scanner import scanner_of
 
@@ -165,6 +169,8 @@ class Codec:
             self.wire.prepare()
         if self.scanner is not None:
             self.scanner.read(OptionalByteColumn.of([b"{}"]))
+            if self.wire is not None:
+                self.wire.projected(OptionalByteColumn.of([b"\0"]))
 
     def is_ready(self, batch: Batch) -> bool:
         """Return whether a batch can be read at once, or waits for a schema."""

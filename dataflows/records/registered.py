@@ -5,23 +5,27 @@ A dead letter has the id of a schema only where the registry knows it: other byt
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
+import numpy as np
 import orjson
 
 from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.files.proto_compiler import refuse_without_compiler
 from fugu.dataflows.records.avro import AvroSchema
 from fugu.dataflows.records.json_fields import Refused
 from fugu.dataflows.records.protobuf import ProtobufSchema
+from fugu.dataflows.records.schema_ids import PREFIX_BYTES, prefix_of, schema_id
 from fugu.dataflows.records.unusable_schema import UnusableSchema
+
+if TYPE_CHECKING:
+    from fugu.dataflows.records.scanned.avro_program import Program
+    from fugu.dataflows.records.scanned.projection import Projected
 
 SchemaKind = Literal["avro", "json_schema", "protobuf"]
 _KINDS = {"avro": "AVRO", "json_schema": "JSON", "protobuf": "PROTOBUF"}
-_MAGIC = b"\0"
-PREFIX_BYTES = 5
-_LARGEST_ID = 2**31 - 1
-OF_UNKNOWN_SCHEMA = _MAGIC + b"\xff" * 4
+OF_UNKNOWN_SCHEMA = prefix_of(2**32 - 1)
 """Stand for a record whose schema is unknown, whatever the registry says: no id is as large."""
 
 
@@ -72,6 +76,15 @@ class Wire(Protocol):
         """Return whether `read` returns nothing but fields, by their names or paths."""
         ...
 
+    @property
+    def is_projected(self) -> bool:
+        """Return whether compiled code finds fields in most records."""
+        ...
+
+    def projected(self, records: OptionalByteColumn) -> "Projected":
+        """Return the fields of records as JSON, where compiled code is sure of them."""
+        ...
+
     def read(self, content: bytes) -> object:
         """Return what JSON would hold; `Refused` if content is nothing of this format."""
         ...
@@ -91,6 +104,19 @@ class RawAvro:
 
     schema: AvroSchema
     is_flat: ClassVar[bool] = False
+    whole: bool = False
+
+    @property
+    def is_projected(self) -> bool:
+        """Return whether compiled code finds fields in most records."""
+        return not self.whole and self.schema.program is not None
+
+    def projected(self, records: OptionalByteColumn) -> "Projected":
+        """Return the fields of records as JSON, where compiled code is sure of them."""
+        from fugu.dataflows.records.scanned.projection import projected
+
+        assert self.schema.program is not None
+        return projected(records, 0, [(np.arange(len(records)), self.schema.program)])
 
     def read(self, content: bytes) -> object:
         """Return the value."""
@@ -116,11 +142,37 @@ class Registered:
     names: Sequence[str]
     whole: bool = False
     _known: dict[int, Callable[[bytes], object]] = field(default_factory=dict)
+    _programs: "dict[int, Program | None]" = field(default_factory=dict)
 
     @property
     def is_flat(self) -> bool:
         """Return whether records are read field by field."""
         return self.kind == "protobuf" and not self.whole
+
+    @property
+    def is_projected(self) -> bool:
+        """Return whether compiled code finds fields in most records."""
+        return self.kind == "avro" and not self.whole
+
+    def projected(self, records: OptionalByteColumn) -> "Projected":
+        """Return the fields of records as JSON, where compiled code is sure of them."""
+        from fugu.dataflows.records.scanned.projection import projected, rows_by_schema
+
+        rows = rows_by_schema(records)
+        known = [(own, self._program(number)) for number, own in rows.items()]
+        parts = [(own, program) for own, program in known if program is not None]
+        return projected(records, PREFIX_BYTES, parts)
+
+    def _program(self, number: int) -> "Program | None":
+        if number not in self._programs:
+            found = self.schemas.text_of(number)
+            if found is None:
+                return None
+            try:
+                self._programs[number] = self._avro(found).program
+            except UnusableSchema:
+                self._programs[number] = None
+        return self._programs[number]
 
     def read(self, content: bytes) -> object:
         """Return the value behind the id of its schema."""
@@ -165,15 +217,20 @@ class Registered:
 
     def reader(self, found: SchemaText) -> Callable[[bytes], object]:
         """Return what reads records of a schema; `UnusableSchema` says why nothing does."""
+        if self.kind == "avro":
+            return self._avro(found).read
+        self._require_kind(found)
+        return _json if self.kind == "json_schema" else self._protobuf(found).read
+
+    def _require_kind(self, found: SchemaText) -> None:
         if found.kind != _KINDS[self.kind]:
             raise UnusableSchema(f"is of kind {found.kind}")
-        if self.kind == "json_schema":
-            return _json
-        if self.kind == "protobuf":
-            return self._protobuf(found).read
+
+    def _avro(self, found: SchemaText) -> AvroSchema:
+        self._require_kind(found)
         try:
             others = {name: orjson.loads(text) for name, text in found.references.items()}
-            return AvroSchema.of(orjson.loads(found.text), self.names, others).read
+            return AvroSchema.of(orjson.loads(found.text), self.names, others)
         except orjson.JSONDecodeError as error:
             raise UnusableSchema(str(error)) from None
 
@@ -190,19 +247,6 @@ class Registered:
 def subject_of(topic: str) -> str:
     """Return the subject of values of a topic, as serializers name it."""
     return f"{topic}-value"
-
-
-def prefix_of(number: int) -> bytes:
-    """Return what stands in front of content that is written by a schema."""
-    return _MAGIC + number.to_bytes(PREFIX_BYTES - len(_MAGIC), "big")
-
-
-def schema_id(content: bytes | None) -> int | None:
-    """Return the id of the schema that content begins with; None for what no registry gives."""
-    if content is None or len(content) < PREFIX_BYTES or not content.startswith(_MAGIC):
-        return None
-    number = int.from_bytes(content[1:PREFIX_BYTES], "big")
-    return number if number <= _LARGEST_ID else None
 
 
 def _json(content: bytes) -> object:
