@@ -86,6 +86,9 @@ class AvroSchema:
             return None
         return program_of(self._types, self._schema, self._names)
 
+    def check(self) -> None:
+        """Pass: a schema that cannot hold the fields is not compiled."""
+
     def read(self, content: bytes) -> object:
         """Return the value; `Refused` if content is not as the schema says, to its last byte."""
         stream = io.BytesIO(content)

@@ -170,7 +170,7 @@ class Codec:
         if self.scanner is not None:
             self.scanner.read(OptionalByteColumn.of([b"{}"]))
             if self.wire is not None:
-                self.wire.projected(OptionalByteColumn.of([b"\0"]))
+                self.wire.warm_up()
 
     def is_ready(self, batch: Batch) -> bool:
         """Return whether a batch can be read at once, or waits for a schema."""

@@ -8,7 +8,7 @@ presence, such as a number of proto3, holds its default value where a record doe
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         FileDescriptor,
     )
     from google.protobuf.message import Message
+
+    from fugu.dataflows.records.scanned.protobuf_program import MessageProgram
 
 _MOST_NESTED = 32
 """Types inside of types that a record may name."""
@@ -70,6 +72,13 @@ class ProtobufSchema:
             pool.Add(file)
         return cls(pool.FindFileByName(MAIN), names, whole)
 
+    @classmethod
+    def made_up(cls) -> "ProtobufSchema":
+        """Return a schema that comes with Protocol Buffers."""
+        from google.protobuf.timestamp_pb2 import DESCRIPTOR
+
+        return cls(DESCRIPTOR, ["seconds"], whole=False)
+
     def read(self, content: bytes) -> Record:
         """Return the fields of a record by their names, or the whole message.
 
@@ -82,6 +91,16 @@ class ProtobufSchema:
         if isinstance(reader, str):
             raise UnusableSchema(reader)
         return reader.read(content[begin:])
+
+    @cached_property
+    def program(self) -> "MessageProgram | None":
+        """Return what compiled code reads the first type by, where it can; it needs numba."""
+        from fugu.dataflows.records.scanned.protobuf_program import message_program
+
+        types = list(self._file.message_types_by_name.values())
+        if self._whole or not types or isinstance(self._reader((0,)), str):
+            return None
+        return message_program(types[0], self._names)
 
     def check(self) -> None:
         """Raise `UnusableSchema` where the first type of the text cannot hold the fields."""

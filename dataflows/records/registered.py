@@ -3,7 +3,7 @@
 A dead letter has the id of a schema only where the registry knows it: other bytes may be anything.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
@@ -20,11 +20,11 @@ from fugu.dataflows.records.schema_ids import PREFIX_BYTES, prefix_of, schema_id
 from fugu.dataflows.records.unusable_schema import UnusableSchema
 
 if TYPE_CHECKING:
-    from fugu.dataflows.records.scanned.avro_program import Program
-    from fugu.dataflows.records.scanned.projection import Projected
+    from fugu.dataflows.records.scanned.projection import Projected, Projecting
 
 SchemaKind = Literal["avro", "json_schema", "protobuf"]
 _KINDS = {"avro": "AVRO", "json_schema": "JSON", "protobuf": "PROTOBUF"}
+_MADE_UP = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "long"}]}
 OF_UNKNOWN_SCHEMA = prefix_of(2**32 - 1)
 """Stand for a record whose schema is unknown, whatever the registry says: no id is as large."""
 
@@ -85,6 +85,10 @@ class Wire(Protocol):
         """Return the fields of records as JSON, where compiled code is sure of them."""
         ...
 
+    def warm_up(self) -> None:
+        """Compile what finds fields, before the first record waits for it."""
+        ...
+
     def read(self, content: bytes) -> object:
         """Return what JSON would hold; `Refused` if content is nothing of this format."""
         ...
@@ -95,6 +99,23 @@ class Wire(Protocol):
 
     def is_ready(self, contents: Iterable[bytes | None]) -> bool:
         """Return whether these records can be read at once."""
+        ...
+
+
+class RecordSchema(Protocol):
+    """Read content of one schema."""
+
+    @property
+    def program(self) -> "Projecting | None":
+        """Return what compiled code reads the fields by, where it can."""
+        ...
+
+    def read(self, content: bytes) -> object:
+        """Return the value, or its fields; `Refused` if content is not as the schema says."""
+        ...
+
+    def check(self) -> None:
+        """Raise `UnusableSchema` where it cannot hold all fields."""
         ...
 
 
@@ -117,6 +138,10 @@ class RawAvro:
 
         assert self.schema.program is not None
         return projected(records, 0, [(np.arange(len(records)), self.schema.program)])
+
+    def warm_up(self) -> None:
+        """Compile what finds fields."""
+        self.projected(OptionalByteColumn.of([b"\0"]))
 
     def read(self, content: bytes) -> object:
         """Return the value."""
@@ -141,8 +166,8 @@ class Registered:
     schemas: Schemas
     names: Sequence[str]
     whole: bool = False
-    _known: dict[int, Callable[[bytes], object]] = field(default_factory=dict)
-    _programs: "dict[int, Program | None]" = field(default_factory=dict)
+    _known: "dict[int, RecordSchema | str]" = field(default_factory=dict)
+    """Schemas, or why they are not used."""
 
     @property
     def is_flat(self) -> bool:
@@ -152,7 +177,7 @@ class Registered:
     @property
     def is_projected(self) -> bool:
         """Return whether compiled code finds fields in most records."""
-        return self.kind == "avro" and not self.whole
+        return self.kind != "json_schema" and not self.whole
 
     def projected(self, records: OptionalByteColumn) -> "Projected":
         """Return the fields of records as JSON, where compiled code is sure of them."""
@@ -163,16 +188,34 @@ class Registered:
         parts = [(own, program) for own, program in known if program is not None]
         return projected(records, PREFIX_BYTES, parts)
 
-    def _program(self, number: int) -> "Program | None":
-        if number not in self._programs:
+    def warm_up(self) -> None:
+        """Compile what finds fields, of a schema that is made up."""
+        from fugu.dataflows.records.scanned.projection import projected
+
+        schema: RecordSchema = AvroSchema.of(_MADE_UP, ["a"])
+        if self.kind == "protobuf":
+            schema = ProtobufSchema.made_up()
+        assert schema.program is not None
+        row = np.zeros(1, dtype=np.int64)
+        projected(OptionalByteColumn.of([b"\0\0"]), 0, [(row, schema.program)])
+
+    def _program(self, number: int) -> "Projecting | None":
+        known = self._schema(number)
+        return None if known is None or isinstance(known, str) else known.program
+
+    def _schema(self, number: int) -> "RecordSchema | str | None":
+        """Return a schema, or why it is not used; None where the registry has none of this id."""
+        known = self._known.get(number)
+        if known is None:
             found = self.schemas.text_of(number)
             if found is None:
                 return None
             try:
-                self._programs[number] = self._avro(found).program
-            except UnusableSchema:
-                self._programs[number] = None
-        return self._programs[number]
+                known = self._compiled(found)
+            except UnusableSchema as error:
+                known = str(error)
+            self._known[number] = known
+        return known
 
     def read(self, content: bytes) -> object:
         """Return the value behind the id of its schema."""
@@ -181,14 +224,13 @@ class Registered:
             raise Refused(Reason.UNKNOWN_SCHEMA)
         if number is None:
             raise Refused(Reason.NO_SCHEMA_ID)
-        read = self._known.get(number)
-        if read is None:
-            found = self.schemas.text_of(number)
-            if found is None:
-                raise Refused(Reason.UNKNOWN_SCHEMA)
-            read = self._known[number] = self._reader(found)
+        known = self._schema(number)
+        if known is None:
+            raise Refused(Reason.UNKNOWN_SCHEMA)
         try:
-            return read(content[PREFIX_BYTES:])
+            if isinstance(known, str):
+                raise UnusableSchema(known)
+            return known.read(content[PREFIX_BYTES:])
         except UnusableSchema:
             raise Refused(Reason.UNUSABLE_SCHEMA, f"schema {number}") from None
         except Refused as refusal:
@@ -204,44 +246,22 @@ class Registered:
         """Return whether all their schemas are there."""
         return self.schemas.are_there(contents)
 
-    def _reader(self, found: SchemaText) -> Callable[[bytes], object]:
-        try:
-            return self.reader(found)
-        except UnusableSchema as error:
-            problem = str(error)
+    def check(self, found: SchemaText) -> None:
+        """Raise `UnusableSchema` where records of a schema are not read, or hold not all fields."""
+        self._compiled(found).check()
 
-            def refuse(_: bytes) -> object:
-                raise UnusableSchema(problem)
-
-            return refuse
-
-    def reader(self, found: SchemaText) -> Callable[[bytes], object]:
-        """Return what reads records of a schema; `UnusableSchema` says why nothing does."""
-        if self.kind == "avro":
-            return self._avro(found).read
-        self._require_kind(found)
-        return _json if self.kind == "json_schema" else self._protobuf(found).read
-
-    def _require_kind(self, found: SchemaText) -> None:
+    def _compiled(self, found: SchemaText) -> "RecordSchema":
         if found.kind != _KINDS[self.kind]:
             raise UnusableSchema(f"is of kind {found.kind}")
-
-    def _avro(self, found: SchemaText) -> AvroSchema:
-        self._require_kind(found)
+        if self.kind == "json_schema":
+            return _AnyJson()
+        if self.kind == "protobuf":
+            return ProtobufSchema.of(found.text, self.names, found.references, self.whole)
         try:
             others = {name: orjson.loads(text) for name, text in found.references.items()}
             return AvroSchema.of(orjson.loads(found.text), self.names, others)
         except orjson.JSONDecodeError as error:
             raise UnusableSchema(str(error)) from None
-
-    def check(self, found: SchemaText) -> None:
-        """Raise `UnusableSchema` where records of a schema are not read, or hold not all fields."""
-        self.reader(found)
-        if self.kind == "protobuf":
-            self._protobuf(found).check()
-
-    def _protobuf(self, found: SchemaText) -> ProtobufSchema:
-        return ProtobufSchema.of(found.text, self.names, found.references, self.whole)
 
 
 def subject_of(topic: str) -> str:
@@ -249,8 +269,16 @@ def subject_of(topic: str) -> str:
     return f"{topic}-value"
 
 
-def _json(content: bytes) -> object:
-    try:
-        return orjson.loads(content)
-    except orjson.JSONDecodeError:
-        raise Refused(Reason.NOT_AS_SCHEMA) from None
+class _AnyJson:
+    """Read JSON, whatever its schema says."""
+
+    program = None
+
+    def read(self, content: bytes) -> object:
+        try:
+            return orjson.loads(content)
+        except orjson.JSONDecodeError:
+            raise Refused(Reason.NOT_AS_SCHEMA) from None
+
+    def check(self) -> None:
+        """Pass: only records show which fields they hold."""

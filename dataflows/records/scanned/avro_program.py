@@ -6,10 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 import orjson
 
-from fugu.dataflows.base.field_paths import Step, holds, placed, steps_of
+from fugu.dataflows.base.field_paths import Step, steps_of
 from fugu.dataflows.records.avro_types import AvroTypes, Schema
 from fugu.dataflows.records.scanned import compiled_avro as code
-from fugu.operators.byte_column import Bytes, bytes_of
+from fugu.dataflows.records.scanned.json_pieces import (
+    Into,
+    JsonPieces,
+    NotCompiled,
+    Source,
+    compilable,
+)
 from fugu.operators.compiled.compiling import read_only
 from fugu.operators.mechanism import Integers
 
@@ -30,62 +36,54 @@ class Program:
 
     steps: Integers
     targets: Integers
-    symbols: Bytes
-    symbol_ends: Integers
-    pieces: Bytes
-    piece_ends: Integers
-    slots: int
+    pieces: JsonPieces
 
     @property
     def most_written(self) -> int:
         """Return how many bytes a record becomes at most, beside its own texts."""
-        symbol = int(np.diff(self.symbol_ends).max(initial=0))
-        return len(self.pieces) + self.slots * max(code.LONGEST_NUMBER, symbol)
+        return self.pieces.most_written
 
-
-class _NotCompiled(Exception):
-    """Report that a field is of a type that compiled code does not write."""
+    def project(self, source: Source, rows: Integers, prefix: int, into: Into) -> None:
+        """Write the fields of these rows, which have so many bytes in front of their content."""
+        doubles, slots = np.zeros(self.pieces.slots), self.pieces.slots
+        into.end = code.project(
+            source.content,
+            rows,
+            source.begins,
+            source.lengths,
+            prefix,
+            self.steps,
+            self.targets,
+            self.pieces.symbols,
+            self.pieces.symbol_ends,
+            self.pieces.content,
+            self.pieces.ends,
+            np.zeros((code.DEEPEST + 1, 3), dtype=np.int64),
+            np.zeros((slots, 3), dtype=np.int64),
+            doubles,
+            doubles.view(np.int64),
+            into.content,
+            into.end,
+            into.begins,
+            into.lengths,
+            into.sure,
+        )
 
 
 def program_of(types: AvroTypes, schema: Schema, names: Sequence[str]) -> Program | None:
     """Return the program that finds these fields; None where that takes fastavro."""
-    names = list(dict.fromkeys(names))
-    if not names or any(holds(a, b) for a in names for b in names if a != b):
-        return None
     writer = _Writer(types)
     try:
+        names = compilable(names)
         writer.add_type(schema, "", [(steps_of(name), slot) for slot, name in enumerate(names)], 0)
-    except _NotCompiled:
+    except NotCompiled:
         return None
     writer.add(code.END)
-    pieces = _pieces(names)
     return Program(
         read_only(np.array(writer.steps)),
         read_only(np.array(writer.targets, dtype=np.int64)),
-        bytes_of(b"".join(writer.symbols)),
-        _ends(writer.symbols),
-        bytes_of(b"".join(pieces)),
-        _ends(pieces),
-        len(names),
+        JsonPieces.of(names, writer.symbols),
     )
-
-
-def _ends(parts: Sequence[bytes]) -> Integers:
-    return read_only(np.cumsum([0, *map(len, parts)]))
-
-
-def _pieces(names: Sequence[str]) -> list[bytes]:
-    """Return what JSON has before, between and behind the fields, in their order.
-
-    >>> _pieces(["data.zone", "at"])
-    [b'{"data":{"zone":', b'},"at":', b'}']
-    """
-    marks = {name: f"\0{slot}\0" for slot, name in enumerate(names)}
-    rest, pieces = orjson.dumps(placed(marks)), list[bytes]()
-    for mark in marks.values():
-        piece, _, rest = rest.partition(orjson.dumps(mark))
-        pieces.append(piece)
-    return [*pieces, rest]
 
 
 class _Writer:
@@ -111,7 +109,7 @@ class _Writer:
         elif isinstance(schema, str):
             slot = _slot(wanted)
             if slot != _SKIPPED and _CODES[schema] in _NEVER_WANTED:
-                raise _NotCompiled
+                raise NotCompiled
             self.add(_CODES[schema], slot=slot)
         elif schema["type"] == "enum":
             self.add(code.ENUM, len(schema["symbols"]), len(self.symbols), slot=_slot(wanted))
@@ -119,7 +117,7 @@ class _Writer:
         elif schema["type"] in ("array", "map"):
             self._add_loop(schema, space, wanted, depth + 1)
         elif any(not rest for rest, _ in wanted):
-            raise _NotCompiled
+            raise NotCompiled
         elif schema["type"] == "fixed":
             self.add(code.FIXED, int(schema["size"]))
         else:
@@ -145,7 +143,7 @@ class _Writer:
     def _add_loop(self, schema: Schema, space: str, wanted: Wanted, depth: int) -> None:
         is_map = schema["type"] == "map"
         if depth > code.DEEPEST or any(not rest or is_map for rest, _ in wanted):
-            raise _NotCompiled
+            raise NotCompiled
         items = schema["values" if is_map else "items"]
         places = sorted({rest[0] for rest, _ in wanted if isinstance(rest[0], int)})
         first = len(self.targets)

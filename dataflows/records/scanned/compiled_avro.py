@@ -9,7 +9,19 @@ no UTF-8, wanted or not.
 import numpy as np
 
 from fugu.dataflows.records.scanned.compiled_objects import Flags
-from fugu.dataflows.records.scanned.compiled_texts import AS_IT_IS, INVALID, QUOTE, text_form
+from fugu.dataflows.records.scanned.compiled_slots import (
+    ABSENT,
+    DECIMAL,
+    FALSE,
+    INTEGER,
+    NULL,
+    SYMBOL,
+    TEXT,
+    TRUE,
+    little_endian,
+    write_fields,
+)
+from fugu.dataflows.records.scanned.compiled_texts import AS_IT_IS, INVALID, text_form
 from fugu.operators.byte_column import Bytes
 from fugu.operators.compiled.compiling import entry_point, part
 from fugu.operators.mechanism import Floats, Integers
@@ -22,15 +34,7 @@ the slot of a wanted field, -1 where it is skipped."""
 STEP_NUMBERS = 6
 DEEPEST = 16
 """Lists and maps inside of each other."""
-_ABSENT, _NULL, _FALSE, _TRUE, _INTEGER, _TEXT, _SYMBOL, _DECIMAL = range(8)
-LONGEST_NUMBER = 24
-"""Bytes that a number takes at most, and so does a word."""
 _LONGEST_VARINT = 9
-_MOST_DIGITS = 1e15
-_MOST_DECIMALS = 15
-_ZERO, _MINUS, _POINT = np.uint8(ord("0")), np.uint8(ord("-")), np.uint8(ord("."))
-_WORDS = np.frombuffer(b"nullfalsetrue", dtype=np.uint8)
-_POWERS = 10.0 ** np.arange(_MOST_DECIMALS + 1)
 
 
 @part
@@ -46,14 +50,6 @@ def _varint(content: Bytes, at: int, end: int) -> tuple[int, int]:
             half = int(np.int64(bits >> np.uint64(1)))
             return (-half - 1 if bits & np.uint64(1) else half), at + place + 1
     return 0, -1
-
-
-@part
-def _little_endian(content: Bytes, at: int, size: int) -> np.uint64:
-    bits = np.uint64(0)
-    for place in range(size):
-        bits |= np.uint64(content[at + place]) << np.uint64(8 * place)
-    return bits
 
 
 @part
@@ -75,28 +71,28 @@ def _walk(
     step, depth = 0, 0
     while True:
         code, slot = steps[step, 0], steps[step, 1]
-        kind, first, second = _ABSENT, 0, 0
+        kind, first, second = ABSENT, 0, 0
         if code == END:
             return at == end
         if code == NO_VALUE:
-            kind = _NULL
+            kind = NULL
         elif code == TRUTH:
             if at >= end or content[at] > 1:
                 return False
-            kind = _TRUE if content[at] else _FALSE
+            kind = TRUE if content[at] else FALSE
             at += 1
         elif code == LONG:
             first, at = _varint(content, at, end)
             if at < 0:
                 return False
-            kind = _INTEGER
+            kind = INTEGER
         elif code in (DOUBLE, FLOAT):
             size = 8 if code == DOUBLE else 4
             if end - at < size:
                 return False
             if slot >= 0:
-                patterns[slot] = np.int64(_little_endian(content, at, size))
-            kind = _DECIMAL
+                patterns[slot] = np.int64(little_endian(content, at, size))
+            kind = DECIMAL
             at += size
         elif code in (BYTES, STRING):
             length, at = _varint(content, at, end)
@@ -107,7 +103,7 @@ def _walk(
                 form = text_form(content, np.uint64(first), np.uint64(second))
                 if form == INVALID or (slot >= 0 and form != AS_IT_IS):
                     return False
-            kind = _TEXT
+            kind = TEXT
             at = second
         elif code == FIXED:
             if end - at < steps[step, 2]:
@@ -117,7 +113,7 @@ def _walk(
             place, at = _varint(content, at, end)
             if at < 0 or place < 0 or place >= steps[step, 2]:
                 return False
-            kind, first = _SYMBOL, steps[step, 3] + place
+            kind, first = SYMBOL, steps[step, 3] + place
         elif code == UNION:
             branch, at = _varint(content, at, end)
             if at < 0 or branch < 0 or branch >= steps[step, 2]:
@@ -167,91 +163,6 @@ def _walk(
         step += 1
 
 
-@part
-def _write_digits(out: Bytes, at: int, number: int, least: int) -> int:
-    """Write a number that is not negative, with zeros in front of it up to `least` digits."""
-    digits, rest = 1, number
-    while rest >= 10:
-        rest //= 10
-        digits += 1
-    digits = max(digits, least)
-    for place in range(digits - 1, -1, -1):
-        out[at + place] = _ZERO + np.uint8(number % 10)
-        number //= 10
-    return at + digits
-
-
-@part
-def _write_decimal(out: Bytes, at: int, number: float) -> int:
-    """Write the shortest decimal of a double; return -1 where it is not sure to be that.
-
-    A quotient of two numbers that doubles hold is rounded once, as reading the decimal is.
-    """
-    if not abs(number) < _MOST_DIGITS or (number != 0.0 and abs(number) < 1e-4):
-        return -1
-    if number == 0.0 and np.copysign(1.0, number) < 0:
-        return -1
-    for decimals in range(_MOST_DECIMALS + 1):
-        units = np.rint(abs(number) * _POWERS[decimals])
-        if units >= _MOST_DIGITS:
-            return -1
-        if units / _POWERS[decimals] == abs(number):
-            if number < 0:
-                out[at] = _MINUS
-                at += 1
-            power = int(np.int64(_POWERS[decimals]))
-            whole = int(np.int64(units))
-            at = _write_digits(out, at, whole // power, 1)
-            out[at] = _POINT
-            return _write_digits(out, at + 1, whole % power, max(decimals, 1))
-    return -1
-
-
-@part
-def _copy(out: Bytes, at: int, source: Bytes, begin: int, end: int) -> int:
-    for place in range(begin, end):
-        out[at + place - begin] = source[place]
-    return at + end - begin
-
-
-@part
-def _write_slot(
-    out: Bytes,
-    at: int,
-    content: Bytes,
-    slots: Integers,
-    slot: int,
-    doubles: Floats,
-    symbols: Bytes,
-    symbol_ends: Integers,
-) -> int:
-    """Write a value as JSON, and return where it ends; -1 where there is none."""
-    kind, first, second = slots[slot, 0], slots[slot, 1], slots[slot, 2]
-    if kind == _INTEGER:
-        if first < 0:
-            if first == -(2**63):
-                return -1
-            out[at] = _MINUS
-            return _write_digits(out, at + 1, -first, 1)
-        return _write_digits(out, at, first, 1)
-    if kind == _DECIMAL:
-        return _write_decimal(out, at, doubles[slot])
-    if kind == _TEXT:
-        out[at] = QUOTE
-        at = _copy(out, at + 1, content, first, second)
-        out[at] = QUOTE
-        return at + 1
-    if kind == _SYMBOL:
-        return _copy(out, at, symbols, symbol_ends[first], symbol_ends[first + 1])
-    if kind == _NULL:
-        return _copy(out, at, _WORDS, 0, 4)
-    if kind == _FALSE:
-        return _copy(out, at, _WORDS, 4, 9)
-    if kind == _TRUE:
-        return _copy(out, at, _WORDS, 9, 13)
-    return -1
-
-
 @entry_point
 def project(
     content: Bytes,
@@ -286,7 +197,7 @@ def project(
         if length <= prefix or start < 0 or start > size - length:
             continue
         for slot in range(len(slots)):
-            slots[slot, 0] = _ABSENT
+            slots[slot, 0] = ABSENT
         if not _walk(
             content,
             start + prefix,
@@ -299,16 +210,10 @@ def project(
             patterns,
         ):
             continue
-        end = at
-        for slot in range(len(slots)):
-            end = _copy(out, end, pieces, piece_ends[slot], piece_ends[slot + 1])
-            end = _write_slot(out, end, content, slots, slot, doubles, symbols, symbol_ends)
-            if end < 0:
-                break
-        if end < 0:
-            continue
-        last = len(slots)
-        end = _copy(out, end, pieces, piece_ends[last], piece_ends[last + 1])
-        sure[row], lengths[row] = True, end - at
-        at = end
+        end = write_fields(
+            out, at, content, slots, doubles, symbols, symbol_ends, pieces, piece_ends
+        )
+        if end >= 0:
+            sure[row], lengths[row] = True, end - at
+            at = end
     return at

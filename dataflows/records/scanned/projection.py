@@ -1,14 +1,13 @@
 """Write wanted fields of a column of records as JSON, for the scanner to read."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from fugu.dataflows.base.columns import OptionalByteColumn
-from fugu.dataflows.records.scanned import compiled_avro as code
-from fugu.dataflows.records.scanned.avro_program import Program
 from fugu.dataflows.records.scanned.compiled_objects import Flags
+from fugu.dataflows.records.scanned.json_pieces import Into, Source
 from fugu.dataflows.records.schema_ids import LARGEST_ID, MAGIC, PREFIX_BYTES
 from fugu.operators.compiled.compiling import read_only
 from fugu.operators.mechanism import Integers
@@ -21,43 +20,38 @@ class Projected(NamedTuple):
     sure: Flags
 
 
+class Projecting(Protocol):
+    """Write wanted fields of records of one schema."""
+
+    @property
+    def most_written(self) -> int:
+        """Return how many bytes a record becomes at most, beside its own texts."""
+        ...
+
+    def project(self, source: Source, rows: Integers, prefix: int, into: Into) -> None:
+        """Write the fields of these rows, which have so many bytes in front of their content."""
+        ...
+
+
 def projected(
-    records: OptionalByteColumn, prefix: int, parts: Iterable[tuple[Integers, Program]]
+    records: OptionalByteColumn, prefix: int, parts: Iterable[tuple[Integers, Projecting]]
 ) -> Projected:
     """Return the wanted fields of records, some of which have each program."""
     parts, count = list(parts), len(records)
-    content = np.ascontiguousarray(records.content)
-    begins, lengths = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-    sure = np.zeros(count, dtype=bool)
     sizes = (len(rows) * program.most_written for rows, program in parts)
     texts = int(np.maximum(records.lengths, 0).sum())
-    out, end = np.empty(sum(sizes) + texts, dtype=np.uint8), 0
-    record_begins, record_lengths = read_only(records.begins), read_only(records.lengths)
+    source = Source(
+        np.ascontiguousarray(records.content), read_only(records.begins), read_only(records.lengths)
+    )
+    into = Into(
+        np.empty(sum(sizes) + texts, dtype=np.uint8),
+        np.zeros(count, dtype=np.int64),
+        np.zeros(count, dtype=np.int64),
+        np.zeros(count, dtype=bool),
+    )
     for rows, program in parts:
-        doubles = np.zeros(program.slots)
-        end = code.project(
-            content,
-            read_only(rows),
-            record_begins,
-            record_lengths,
-            prefix,
-            program.steps,
-            program.targets,
-            program.symbols,
-            program.symbol_ends,
-            program.pieces,
-            program.piece_ends,
-            np.zeros((code.DEEPEST + 1, 3), dtype=np.int64),
-            np.zeros((program.slots, 3), dtype=np.int64),
-            doubles,
-            doubles.view(np.int64),
-            out,
-            end,
-            begins,
-            lengths,
-            sure,
-        )
-    return Projected(OptionalByteColumn(out, begins, lengths), sure)
+        program.project(source, read_only(rows), prefix, into)
+    return Projected(OptionalByteColumn(into.content, into.begins, into.lengths), into.sure)
 
 
 def rows_by_schema(records: OptionalByteColumn) -> dict[int, Integers]:

@@ -3,6 +3,7 @@
 import io
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -91,11 +92,10 @@ def both(codec: Codec, contents: Sequence[bytes | None]) -> list[Decoded]:
     """The same records as columns and as lists."""
     count = len(contents)
     keys: list[bytes | None] = [b"ann"] * count
+    lists = Batch(0, range(count), [1] * count, keys, contents, [[]] * count)
     columns = OptionalByteColumn.of(keys), OptionalByteColumn.of(contents)
-    return [
-        codec.decode(Batch(0, range(count), [1] * count, *pair, [[]] * count))
-        for pair in (columns, (keys, contents))
-    ]
+    as_columns = replace(lists, keys=columns[0], values=columns[1])
+    return [codec.decode(as_columns), codec.decode(lists)]
 
 
 def told(decoded: Decoded) -> list[object]:
@@ -114,6 +114,7 @@ def look_at_projected_avro(count: int) -> None:
         assert told(columns) == told(lists), name
 
 
+@pytest.mark.slow
 def test_columns_of_avro_are_decoded_as_lists_are() -> None:
     look_at_projected_avro(3_000)
 
