@@ -40,6 +40,9 @@ _LONGEST_VARINT = 9
 @part
 def _varint(content: Bytes, at: int, end: int) -> tuple[int, int]:
     """Return a number and where it ends; -1 where it is too long, or beyond the end."""
+    if at < end and content[at] < 0x80:
+        only = int(np.int64(content[at]))
+        return (-1 - (only >> 1) if only & 1 else only >> 1), at + 1
     bits = np.uint64(0)
     for place in range(_LONGEST_VARINT):
         if at + place >= end:

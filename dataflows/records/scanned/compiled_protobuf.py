@@ -48,6 +48,8 @@ _FARTHEST = 2**50
 @part
 def _varint(content: Bytes, at: int, end: int) -> tuple[np.uint64, int]:
     """Return 64 bits and where they end; -1 where they are too many, or beyond the end."""
+    if at < end and content[at] < 0x80:
+        return np.uint64(content[at]), at + 1
     bits = np.uint64(0)
     for place in range(_LONGEST):
         if at + place >= end:

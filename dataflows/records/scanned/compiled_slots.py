@@ -17,6 +17,7 @@ LONGEST_NUMBER = 24
 _MOST_DIGITS = 1e15
 _MOST_DECIMALS = 15
 _ZERO, _MINUS, _POINT = np.uint8(ord("0")), np.uint8(ord("-")), np.uint8(ord("."))
+_TEN = np.uint64(10)
 _WORDS = np.frombuffer(b"nullfalsetrue", dtype=np.uint8)
 _POWERS = 10.0 ** np.arange(_MOST_DECIMALS + 1)
 
@@ -33,14 +34,15 @@ def little_endian(content: Bytes, at: int, size: int) -> np.uint64:
 @part
 def _write_digits(out: Bytes, at: int, number: int, least: int) -> int:
     """Write a number that is not negative, with zeros in front of it up to `least` digits."""
-    digits, rest = 1, number
-    while rest >= 10:
-        rest //= 10
+    digits, rest = 1, np.uint64(number)
+    left = rest
+    while rest >= _TEN:
+        rest //= _TEN
         digits += 1
     digits = max(digits, least)
     for place in range(digits - 1, -1, -1):
-        out[at + place] = _ZERO + np.uint8(number % 10)
-        number //= 10
+        out[at + place] = _ZERO + np.uint8(left % _TEN)
+        left //= _TEN
     return at + digits
 
 
