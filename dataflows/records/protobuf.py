@@ -7,7 +7,8 @@ Enums are read by name. A Timestamp is the number of milliseconds since 1970. A 
 presence, such as a number of proto3, holds its default value where a record does not name it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         FieldDescriptor,
         FileDescriptor,
     )
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
     from google.protobuf.message import Message
 
     from fugu.dataflows.records.scanned.protobuf_program import MessageProgram
@@ -60,17 +62,19 @@ class ProtobufSchema:
 
         Records are read as fields with these names, or as whole messages, which can hold them.
         """
-        from google.protobuf.descriptor_pb2 import FileDescriptorSet
         from google.protobuf.descriptor_pool import DescriptorPool
 
         try:
-            compiled = FileDescriptorSet.FromString(descriptors_of(text, others or {}))
+            files = _files(text, others or {})
         except UnusableText as error:
             raise UnusableSchema(str(error)) from None
         pool = DescriptorPool()
-        for file in compiled.file:
-            pool.Add(file)
-        return cls(pool.FindFileByName(MAIN), names, whole)
+        try:
+            for file in files:
+                pool.Add(file)
+            return cls(pool.FindFileByName(MAIN), names, whole)
+        except (TypeError, KeyError):  # such as a type that nobody describes
+            raise UnusableSchema("is no schema of Protocol Buffers") from None
 
     @classmethod
     def made_up(cls) -> "ProtobufSchema":
@@ -119,6 +123,40 @@ class ProtobufSchema:
             return _MessageReader(cast("Descriptor", described), self._names, self._whole)
         except UnusableSchema as error:
             return str(error)
+
+
+def _files(text: str, others: Mapping[str, str]) -> "Sequence[FileDescriptorProto]":
+    """Return descriptors of a text and of what it imports, those first that others import.
+
+    Serializers of Python register descriptors instead of texts, in base64.
+    """
+    from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
+    main = _described(MAIN, text)
+    if main is None:
+        return FileDescriptorSet.FromString(descriptors_of(text, others)).file
+    described = {name: _described(name, one) for name, one in others.items()}
+    if None in described.values():
+        raise UnusableText("is a descriptor, and imports a text")
+    files = [*(one for one in described.values() if one is not None), main]
+    known = {one for file in files for one in file.dependency} - described.keys()
+    imports = "".join(f'import "{one}";' for one in sorted(known))
+    with_types = descriptors_of(f'syntax = "proto3";{imports}', {})
+    beside = [one for one in FileDescriptorSet.FromString(with_types).file if one.name != MAIN]
+    return [*beside, *files]
+
+
+def _described(name: str, text: str) -> "FileDescriptorProto | None":
+    """Return a descriptor, under this name; None for a text."""
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+    from google.protobuf.message import DecodeError
+
+    try:
+        file = FileDescriptorProto.FromString(b64decode(text, validate=True))
+    except (ValueError, DecodeError):
+        return None
+    file.name = name
+    return file
 
 
 class _MessageReader:

@@ -1,6 +1,7 @@
 """Records of Protocol Buffers are read as their text says, and nothing else of them is."""
 
 import logging
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -208,6 +209,18 @@ def test_the_place_of_a_type_is_read_as_serializers_write_it(places: bytes, is_r
     else:
         with pytest.raises((Refused, UnusableSchema)):
             schema.read(content)
+
+
+def test_a_descriptor_in_base64_is_read_as_its_text() -> None:
+    """Serializers of Python register it so, with all imports but those of Protocol Buffers."""
+    files = FileDescriptorSet.FromString(descriptors_of(TEXT, {"own/heart.proto": HEART})).file
+    described = {one.name: b64encode(one.SerializeToString()).decode() for one in files}
+    heart = {"own/heart.proto": described["own/heart.proto"]}
+    schema = ProtobufSchema.of(described[MAIN], ["hearts[0].zone", "at"], heart)
+    assert schema.read(b"\0" + reading("rest")) == {"hearts[0].zone": "rest", "at": 7_042}
+    for others in ({}, {"own/heart.proto": HEART}, {"own/heart.proto": described[MAIN]}):
+        with pytest.raises(UnusableSchema):
+            ProtobufSchema.of(described[MAIN], [], others)
 
 
 def test_types_inside_of_types_are_found() -> None:
