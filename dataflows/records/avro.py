@@ -24,7 +24,7 @@ from fugu.dataflows.records.json_fields import Refused
 from fugu.dataflows.records.unusable_schema import UnusableSchema
 
 if TYPE_CHECKING:
-    from fugu.dataflows.records.scanned.avro_program import Program
+    from fugu.dataflows.records.avro_program import Program
 
 _UNREADABLE = (
     *(ValueError, LookupError, EOFError, ArithmeticError, TypeError, MemoryError),
@@ -80,7 +80,7 @@ class AvroSchema:
     @cached_property
     def program(self) -> "Program | None":
         """Return what compiled code reads the fields by, where it can; it needs numba."""
-        from fugu.dataflows.records.scanned.avro_program import program_of
+        from fugu.dataflows.records.avro_program import program_of
 
         if self._decimals:
             return None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from google.protobuf.descriptor_pb2 import FileDescriptorProto
     from google.protobuf.message import Message
 
-    from fugu.dataflows.records.scanned.protobuf_program import MessageProgram
+    from fugu.dataflows.records.protobuf_program import MessageProgram
 
 _MOST_NESTED = 32
 """Types inside of types that a record may name."""
@@ -99,7 +99,7 @@ class ProtobufSchema:
     @cached_property
     def program(self) -> "MessageProgram | None":
         """Return what compiled code reads the first type by, where it can; it needs numba."""
-        from fugu.dataflows.records.scanned.protobuf_program import message_program
+        from fugu.dataflows.records.protobuf_program import message_program
 
         types = list(self._file.message_types_by_name.values())
         if self._whole or not types or isinstance(self._reader((0,)), str):

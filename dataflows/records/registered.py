@@ -16,7 +16,7 @@ from fugu.dataflows.files.proto_compiler import refuse_without_compiler
 from fugu.dataflows.records.avro import AvroSchema
 from fugu.dataflows.records.json_fields import Refused
 from fugu.dataflows.records.protobuf import ProtobufSchema
-from fugu.dataflows.records.schema_ids import PREFIX_BYTES, prefix_of, schema_id
+from fugu.dataflows.records.schema_ids import PREFIX_BYTES, prefix_of, rows_by_schema, schema_id
 from fugu.dataflows.records.unusable_schema import UnusableSchema
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class Registered:
 
     def projected(self, records: OptionalByteColumn) -> "Projected":
         """Return the fields of records as JSON, where compiled code is sure of them."""
-        from fugu.dataflows.records.scanned.projection import projected, rows_by_schema
+        from fugu.dataflows.records.scanned.projection import projected
 
         rows = rows_by_schema(records)
         known = [(own, self._program(number)) for number, own in rows.items()]

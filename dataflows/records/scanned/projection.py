@@ -8,7 +8,6 @@ import numpy as np
 from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.records.scanned.compiled_objects import Flags
 from fugu.dataflows.records.scanned.json_pieces import Into, Source
-from fugu.dataflows.records.schema_ids import LARGEST_ID, MAGIC, PREFIX_BYTES
 from fugu.operators.compiled.compiling import read_only
 from fugu.operators.mechanism import Integers
 
@@ -52,15 +51,3 @@ def projected(
     for rows, program in parts:
         program.project(source, read_only(rows), prefix, into)
     return Projected(OptionalByteColumn(into.content, into.begins, into.lengths), into.sure)
-
-
-def rows_by_schema(records: OptionalByteColumn) -> dict[int, Integers]:
-    """Return the rows that begin with the id of each schema; others are left out."""
-    content = np.ascontiguousarray(records.content)
-    begins, lengths = records.begins, records.lengths
-    rows = np.flatnonzero(lengths >= PREFIX_BYTES)
-    heads = content[begins[rows][:, None] + np.arange(PREFIX_BYTES)].astype(np.int64)
-    ids = heads[:, 1:] @ (256 ** np.arange(PREFIX_BYTES - 2, -1, -1))
-    fitting = (heads[:, 0] == MAGIC) & (ids <= LARGEST_ID)
-    rows, ids = rows[fitting], ids[fitting]
-    return {int(number): rows[ids == number] for number in np.unique(ids)}
