@@ -1,31 +1,53 @@
 """Measure what it costs to read a record: `python -m bench.decoding`, some seconds, without Kafka.
 
-The same records from lists by orjson, and from columns by compiled code, in turn; thread CPU
+The same records from lists by orjson, and from columns by compiled code, in turn, and some of them
+in Avro and Protocol Buffers, whose lists fastavro and google.protobuf read; thread CPU
 nanoseconds per record, medians of rounds.
 """
 
+import io
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import Any
 
 import numpy as np
+import orjson
+from fastavro import schemaless_writer
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
 from rich.console import Console
 from rich.table import Table
 
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.columns import OptionalByteColumn
+from fugu.dataflows.files.proto_compiler import descriptors_of
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.codec import Codec, Values
 from fugu.dataflows.records.contributions import Contributions, SetContributions
 from fugu.dataflows.records.json_fields import FieldTimestamp
 from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.records.payloads import Payloads
+from fugu.dataflows.records.registered import Registered, SchemaText, Wire
+from fugu.dataflows.records.schema_ids import prefix_of
 from fugu.dataflows.records.symbols import Symbols
 from fugu.operators.integer_column import IntegerColumn
 
 RECORDS, ROUNDS = 5_000, 25
 _ZONES = ["rest", "light", "vigorous"]
 _LARGEST_VALUE = 10_000
+_AVRO = """{"type": "record", "name": "Reading", "fields": [
+    {"name": "zone", "type": "string"}, {"name": "at", "type": "long"},
+    {"name": "bpm", "type": "double"}, {"name": "on", "type": "boolean"},
+    {"name": "id", "type": "string"},
+    {"name": "set", "type": {"type": "array", "items": "string"}}]}"""
+_PROTOBUF = """syntax = "proto3";
+    message Reading {
+        string zone = 1; int64 at = 2; double bpm = 3;
+        bool on = 4; string id = 5; repeated string set = 6;
+    }"""
 
 
 @dataclass(frozen=True)
@@ -56,7 +78,57 @@ def measure_decoding() -> list[Cost]:
     costs = [_measured("symbols, nothing else", Codec(domains["symbols"], _LARGEST_VALUE), short)]
     costs += [_measured(name, Codec(one, _LARGEST_VALUE), long) for name, one in domains.items()]
     timed = Codec(domains["symbols"], _LARGEST_VALUE, FieldTimestamp("at", 1), "id")
-    return [*costs, _measured("symbols, times and event ids", timed, long)]
+    costs.append(_measured("symbols, times and event ids", timed, long))
+    records = [orjson.loads(one) for one in long]
+    for name, wire, contents in (_avro(timed, records), _protobuf(timed, records)):
+        costs.append(_measured(f"the same in {name}", replace(timed, wire=wire), contents))
+    return costs
+
+
+@dataclass(frozen=True)
+class _OneSchema:
+    """Hold one schema, in the place of a registry."""
+
+    found: SchemaText
+    url: str = ""
+    away_since: float | None = None
+
+    def prepare(self) -> None:
+        """Do nothing."""
+
+    def are_there(self, contents: Iterable[bytes | None]) -> bool:
+        """Return that it is there."""
+        return True
+
+    def text_of(self, number: int) -> SchemaText | None:
+        """Return the schema."""
+        return self.found
+
+    def newest(self, subject: str) -> SchemaText | None:
+        """Return the schema."""
+        return self.found
+
+
+def _avro(codec: Codec, records: list[dict[str, Any]]) -> tuple[str, Wire, list[bytes]]:
+    """Return records as a serializer writes them, and what reads them."""
+    schemas, contents = _OneSchema(SchemaText("AVRO", _AVRO)), []
+    for record in records:
+        stream = io.BytesIO(prefix_of(1))
+        stream.seek(0, io.SEEK_END)
+        schemaless_writer(stream, orjson.loads(_AVRO), record)
+        contents.append(stream.getvalue())
+    return "Avro", Registered("avro", schemas, codec.names), contents
+
+
+def _protobuf(codec: Codec, records: list[dict[str, Any]]) -> tuple[str, Wire, list[bytes]]:
+    pool = DescriptorPool()
+    for file in FileDescriptorSet.FromString(descriptors_of(_PROTOBUF, {})).file:
+        pool.Add(file)
+    message = GetMessageClass(pool.FindMessageTypeByName("Reading"))
+    prefix = prefix_of(1) + b"\0"
+    contents = [prefix + message(**record).SerializeToString() for record in records]
+    schemas = _OneSchema(SchemaText("PROTOBUF", _PROTOBUF))
+    return "Protocol Buffers", Registered("protobuf", schemas, codec.names), contents
 
 
 def _measured(name: str, codec: Codec, values: list[bytes]) -> Cost:

@@ -18,6 +18,7 @@ from fugu.dataflows.analysis.collected import COLLECTED, collected_range, collec
 from fugu.dataflows.analysis.decoding import decoded
 from fugu.dataflows.analysis.exported import read_files
 from fugu.dataflows.analysis.topic import Topic, width_of
+from fugu.dataflows.analysis.unwrapping import unwrapped
 from fugu.dataflows.base.errors import CannotBeEstimated, KafkaUnavailable
 from fugu.dataflows.kafka.client import Bounds, Client
 from fugu.dataflows.kafka.connection import Kafka
@@ -128,7 +129,7 @@ def decoded_records(collected: pa.Table, promises: Sequence[Promise]) -> pa.Tabl
         own = collected.filter(pa.array(laws == number)) if len(promises) > 1 else collected
         if not len(own) and number + 1 < len(promises):
             continue
-        table = decoded(own["content"], promise)
+        table = decoded(unwrapped(own["content"], promise.sink.form), promise)
         users = own["user"].cast(pa.string()).dictionary_encode()
         release = own["release"].cast(pa.string())
         columns: dict[str, Any] = {"user": users, "time": own["time"]}

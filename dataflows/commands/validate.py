@@ -11,6 +11,7 @@ from fugu.dataflows.base.errors import FuguError, StartRefused
 from fugu.dataflows.commands.arguments import AsJson, KeyField, PipelineArgument
 from fugu.dataflows.commands.checks import Checks
 from fugu.dataflows.commands.validate_copies import first_block_remarks, replica_remarks
+from fugu.dataflows.commands.validate_schemas import check_schemas
 from fugu.dataflows.commands.validate_start import AsRun, check_start
 from fugu.dataflows.flows.added_partitions import partitions_begun
 from fugu.dataflows.flows.found_partitioner import as_begun, sampled_keys
@@ -35,6 +36,7 @@ from fugu.dataflows.pipeline.topics import outputs, policies_problem, source_pro
 from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.publishing.ledger_topic import ledger_problem
 from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.registered import Registered
 from fugu.dataflows.state.row_table import estimated_row_bytes
 
 _SMALL_RECORD_BYTES = 4096
@@ -148,6 +150,9 @@ def _check_kafka(
     _report("source.topic", source, source_problems(pipeline, source), checks)
     _check_partitioner(file, client, source, checks)
     _check_source_limits(source, pipeline.source.max_value_bytes, checks)
+    wire = configure(file).codec.wire
+    if isinstance(wire, Registered):
+        check_schemas(source.name, wire, checks)
     begun = partitions_begun(file)
     known = source if begun is None else without_added(source, begun)
     for output in outputs(pipeline, known, begun):

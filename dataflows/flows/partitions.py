@@ -7,7 +7,7 @@ Items are batches keyed by partition; nothing is exchanged between workers.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Generic
 
@@ -18,9 +18,11 @@ from bytewax.operators import KeyedStream
 
 from fugu.dataflows.base.batches import Batch, Decoded, Outgoing, Reason
 from fugu.dataflows.base.standing import TimesRead
-from fugu.dataflows.flows.plan import Plan, Shard
+from fugu.dataflows.flows.plan import DEAD_LETTER_SINK, Plan, Shard
+from fugu.dataflows.flows.unknown_before import as_decided, unknown_before
 from fugu.dataflows.kafka.source import part_name
 from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.registered import Registered
 from fugu.dataflows.records.time_units import EARLIEST_MEANT
 from fugu.dataflows.stages.stage import Made, Stage
 from fugu.dataflows.stages.stateful_step import Sanitize
@@ -39,6 +41,8 @@ class PartitionsPlan(Plan, Generic[Made]):
     stage: Stage[Made]
     codec: Codec
     former: Former
+    unknown: dict[int, frozenset[int]] = field(default_factory=dict, init=False)
+    """Offsets of records whose schema was unknown before a restart."""
 
     reads_source: ClassVar[bool] = True
 
@@ -54,6 +58,9 @@ class PartitionsPlan(Plan, Generic[Made]):
     def build(self) -> Shard:
         """Return the dataflow, compiled before the first record waits for it."""
         self.warm_up()
+        if isinstance(self.codec.wire, Registered):
+            [letters] = [one for one in self.outputs() if one.sink_step == DEAD_LETTER_SINK]
+            self.unknown.update(unknown_before(self, self.resumes_at(letters)))
         return super().build()
 
     def warm_up(self) -> None:
@@ -73,7 +80,7 @@ class PartitionsPlan(Plan, Generic[Made]):
     def decoded(self, batch: Batch) -> Decoded:
         """Return what the stage reads of a batch."""
         with self.without_values("decode", batch.partition, batch.offsets):
-            decoded = self.codec.decode(batch)
+            decoded = self.codec.decode(as_decided(batch, self.unknown))
             self._note_times(decoded)
             return decoded
 

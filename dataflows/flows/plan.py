@@ -26,6 +26,8 @@ from fugu.dataflows.state.state_topic import StateTopic
 from fugu.dataflows.state.writes_beside import WritesBeside
 from fugu.operators.temporal.temporal_perturbation import End
 
+DEAD_LETTER_SINK = "dead_letter_sink"
+
 
 @dataclass(frozen=True)
 class Shard:
@@ -169,6 +171,17 @@ class Plan(ABC):
         for output in self.outputs():
             self._require_recognisable(output, resumes)
 
+    def resumes_at(self, output: Output) -> dict[int, int]:
+        """Return the offsets of a topic behind which no snapshot knows what was published."""
+        begins = offsets_of(output.begin)
+        if self.directory.is_empty:
+            return begins
+        offsets, step = resuming(self.directory.recovery).offsets, self._step_of(output)
+        return {part: offsets.get((step, part_name(part)), begin) for part, begin in begins.items()}
+
+    def _step_of(self, output: Output) -> str:
+        return f"{self._flow}.{output.sink_step}"
+
     def require_whole_rows(self) -> None:
         """Raise what reading the rows would refuse; the whole log is read."""
         if self.directory.is_empty:
@@ -183,7 +196,7 @@ class Plan(ABC):
         with closing(self.client.reader(output.topic)) as reader:
             bounds = reader.bounds(sorted(set(places.values())))
         for source, place in places.items():
-            offset = resumes.offsets.get((f"{self._flow}.{output.sink_step}", part_name(source)))
+            offset = resumes.offsets.get((self._step_of(output), part_name(source)))
             start = begins[source] if offset is None else offset
             require_sink_offset(output.topic, place, start, bounds[place])
 
@@ -214,7 +227,7 @@ class Plan(ABC):
         """Return the output of refused records."""
         return Output(
             "dead_letters",
-            "dead_letter_sink",
+            DEAD_LETTER_SINK,
             records,
             self.fingerprint.dead_letters_topic,
             self.fingerprint.dead_letters_begin,

@@ -42,6 +42,7 @@ from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.publishing.promises_topic import publish_promise
 from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.publishing.registration import refuse_a_second_sink, register
+from fugu.dataflows.publishing.release_form import release_form
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.stage import Stage
 from fugu.dataflows.state.directory import StateDirectory
@@ -68,6 +69,7 @@ class Preparation:
         self.directory_class = LookingDirectory if looking else StateDirectory
         self.pipeline, self.pseudonyms = file.pipeline, keys.pseudonyms
         self.mechanism, self.codec = given.configured.mechanism, given.configured.codec
+        self.form = release_form(file, self.codec.domain)
         for remark in remarks_of(file, self.mechanism):
             log.warning("%s", remark)
         self.client = LookingClient(given.client) if looking else given.client
@@ -149,6 +151,7 @@ class Preparation:
             guarantee_id=guarantee_id(self.mechanism.guarantees()),
             key_policy=self.pipeline.sink.key,
             pseudonyms=Pseudonyms(self.pseudonyms, self.pipeline.sink.topic),
+            form=self.form,
         )
 
     def admission(self, source: Topic) -> Admission:
@@ -193,6 +196,8 @@ class Preparation:
         before the first record is read."""
         if self.ledger is not None:
             register(self.client, self.ledger, self.entry(topics))
+        if self.form is not None:
+            self.form.require_own(self.client, topics.sink)
         publish_promise(self.client, self.file, self.mechanism, topics.sink)
 
     def entry(self, topics: Topics) -> PipelineEntry:

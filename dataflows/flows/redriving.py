@@ -5,17 +5,16 @@ its row is that of its key, wherever that lives now. Nothing is published here: 
 handed on as complete records.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
-import orjson
 
-from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Outgoing, Reason, Sanitized
+from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Outgoing, Sanitized
+from fugu.dataflows.flows.letters import Choice, chosen_letters, genuine
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.partitioner import partitions_of
-from fugu.dataflows.records.published import release_id_of
 from fugu.dataflows.stages.batch_result import picked
 from fugu.dataflows.state.redrive import Output, Tally
 from fugu.dataflows.state.row_table import RowTable
@@ -26,27 +25,6 @@ from fugu.operators.mechanism import Integers, Kind
 Put = Callable[[Output, Outgoing], None]
 Offsets = Mapping[int, Integers]
 """Sorted offsets of records, by partition of the source."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Say which dead letters are chosen: one reason, and times of records in milliseconds.
-
-    Those `at_home` are of records that stand where their keys have their rows now.
-    """
-
-    reason: Reason
-    since: int | None = None
-    until: int | None = None
-    at_home: bool = False
-
-    def takes(self, reason: object, timestamp: int) -> bool:
-        """Return whether a dead letter is chosen."""
-        return (
-            reason == self.reason
-            and (self.since is None or timestamp >= self.since)
-            and (self.until is None or timestamp < self.until)
-        )
 
 
 def chosen_records(plan: StreamsPlan, choice: Choice, driven: Offsets, tally: Tally) -> Offsets:
@@ -62,41 +40,14 @@ def chosen_records(plan: StreamsPlan, choice: Choice, driven: Offsets, tally: Ta
         for partition, bound in reader.bounds(partitions).items():
             named: set[tuple[int, bytes | None]] = set()
             for batch in reader.read_range(partition, bound.start, bound.end):
-                named |= _chosen(plan, choice, batch)
-            own = _genuine(plan, partition, named)
+                named |= chosen_letters(plan, choice, batch)
+            own = genuine(plan, partition, named)
             tally.foreign += len({offset for offset, _ in named}.difference(own.tolist()))
             new = np.setdiff1d(own, driven.get(partition, own[:0]))
             if len(new):
                 chosen[partition] = new
     tally.records = sum(map(len, chosen.values()))
     return chosen
-
-
-def _chosen(plan: StreamsPlan, choice: Choice, batch: Batch) -> set[tuple[int, bytes | None]]:
-    """Return the offsets that chosen dead letters tell, and the names of these dead letters."""
-    found: set[tuple[int, bytes | None]] = set()
-    for _, timestamp, _, value, headers in batch.records():
-        try:
-            letter = orjson.loads(value or b"null")
-        except orjson.JSONDecodeError:
-            continue
-        if not isinstance(letter, dict) or not choice.takes(letter.get("reason"), timestamp):
-            continue
-        offset, topic = letter.get("offset"), letter.get("topic")
-        place = topic, letter.get("partition")
-        if place == (plan.publisher.source_topic, batch.partition) and type(offset) is int:
-            found.add((offset, release_id_of(headers)))
-    return found
-
-
-def _genuine(
-    plan: StreamsPlan, partition: int, named: Collection[tuple[int, bytes | None]]
-) -> Integers:
-    """Return the offsets whose dead letters this pipeline has named, in order."""
-    offsets = sorted({offset for offset, _ in named if 0 <= offset < 2**63})
-    names = plan.publisher.dead_letter_ids(partition, offsets)
-    genuine = [pair[0] for pair in zip(offsets, names, strict=True) if pair in named]
-    return np.array(genuine, dtype=np.int64)
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,16 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator
 
-from fugu.dataflows.base.errors import ConfigurationError, FuguError
+from fugu.dataflows.base.errors import ConfigurationError, FuguError, StartRefused
 from fugu.dataflows.base.install import install
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.password import Password, Resolve
-from fugu.dataflows.records.registered import SchemaText, schema_id
+from fugu.dataflows.records.registered import SchemaText
+from fugu.dataflows.records.schema_ids import schema_id
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +27,8 @@ _ASK_AGAIN, _TIMEOUT = 1.0, 5.0
 _UNKNOWN_FOR = 60.0
 _AT_ONCE = 100
 """The most ids that are asked for before anybody looks again: a stop waits for so many."""
-_NOT_FOUND = 404
+_NOT_FOUND, _INCOMPATIBLE = 404, 409
+Answer = TypeVar("Answer")
 _ADDRESS = re.compile(r"https?://[^\s@]+")
 
 
@@ -57,7 +59,7 @@ class RegistrySection(Section):
             found["ssl.ca.location"] = str(resolve(self.ca))
         if self.username is not None:
             if self.password is None:
-                raise ConfigurationError("source.format.registry: username needs a password")
+                raise ConfigurationError("registry: username needs a password")
             password = self.password.read("password", resolve).get_secret_value()
             found["basic.auth.user.info"] = f"{self.username}:{password}"
         return found
@@ -87,7 +89,7 @@ class SchemaRegistry:
             from confluent_kafka.schema_registry import SchemaRegistryClient
         except ImportError:
             raise ConfigurationError(
-                f"source.format.registry: needs the extra registry: {install('registry')}"
+                f"registry: needs the extra registry: {install('registry')}"
             ) from None
         for name in ("httpx", "authlib"):
             logging.getLogger(name).setLevel(logging.WARNING)
@@ -142,22 +144,68 @@ class SchemaRegistry:
             if number in numbers or until > now - _UNKNOWN_FOR
         }
 
-    def _ask(self, number: int) -> None:
+    def newest(self, subject: str) -> SchemaText | None:
+        """Return the newest schema of a subject; None where there is no such subject."""
+        return self._answer(lambda: self._client.get_latest_version(subject).schema)
+
+    def register(self, subject: str, schema: SchemaText) -> int:
+        """Register a schema, and return its id; an equal one has the id that it had before."""
+        from confluent_kafka.schema_registry import Schema
         from confluent_kafka.schema_registry.error import SchemaRegistryError
 
         try:
-            found = self._client.get_schema(number)
+            number: int = self._client.register_schema(subject, Schema(schema.text, schema.kind))
+        except SchemaRegistryError as error:
+            if error.http_status_code == _INCOMPATIBLE:
+                raise StartRefused(
+                    f"sink.format: the registry at {self.url} refuses the schema of releases, "
+                    f"because {subject} has one that is not compatible. Write another sink.topic"
+                ) from None
+            raise self._away(f"it answers {error.http_status_code}") from None
+        except Exception as error:  # of whatever kind: no connection, no JSON
+            raise self._away(type(error).__name__) from None
+        return number
+
+    def has(self, subject: str, number: int) -> bool:
+        """Return whether a schema of this id is one of a subject."""
+        from confluent_kafka.schema_registry import Schema
+
+        found = self.text_of(number)
+        if found is None:
+            return False
+        schema = Schema(found.text, found.kind)
+        looked_up = self._asked_for(lambda: self._client.lookup_schema(subject, schema))
+        return looked_up is not None and looked_up.schema_id == number
+
+    def _ask(self, number: int) -> None:
+        found = self._answer(lambda: self._client.get_schema(number))
+        if found is None:
+            self._unknown[number] = time.monotonic() + _UNKNOWN_FOR
+        else:
+            self._known[number] = found
+
+    def _answer(self, ask: Callable[[], Any]) -> SchemaText | None:
+        """Return the schema that is asked for; None where the registry says that it has none."""
+
+        def whole() -> SchemaText:
+            found = ask()
             references = self._referenced(found.references)
+            return SchemaText(found.schema_type or "AVRO", found.schema_str or "", references)
+
+        return self._asked_for(whole)
+
+    def _asked_for(self, ask: Callable[[], Answer]) -> Answer | None:
+        from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+        try:
+            return ask()
         except SchemaRegistryError as error:
             says_so = (error.error_code or 0) > 0  # a proxy in front of it has no such number
             if error.http_status_code != _NOT_FOUND or not says_so:
                 raise self._away(f"it answers {error.http_status_code}") from None
-            self._unknown[number] = time.monotonic() + _UNKNOWN_FOR
-            return
+            return None
         except Exception as error:  # of whatever kind: no connection, no JSON
             raise self._away(type(error).__name__) from None
-        kind, text = found.schema_type or "AVRO", found.schema_str or ""
-        self._known[number] = SchemaText(kind, text, references)
 
     def _referenced(self, references: Any) -> dict[str, str]:
         """Return the schemas that a schema refers to, those first that others refer to."""

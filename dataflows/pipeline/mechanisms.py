@@ -12,13 +12,15 @@ from fugu.dataflows.kafka.schema_registry import SchemaRegistry
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.source_section import RecordFormat, TimestampField
-from fugu.dataflows.records.avro import AvroSchema, UnusableSchema
-from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.avro import AvroSchema
+from fugu.dataflows.records.codec import Codec, Values
 from fugu.dataflows.records.deduplication import Deduplication
 from fugu.dataflows.records.json_fields import FieldTimestamp, TextTimestamp
 from fugu.dataflows.records.numerals import fields_of_numbers
 from fugu.dataflows.records.payloads import Payloads
 from fugu.dataflows.records.registered import RawAvro, Registered, Wire
+from fugu.dataflows.records.release_schema import ReleaseSchema, release_schema
+from fugu.dataflows.records.unusable_schema import UnusableSchema
 from fugu.dataflows.state.row_table import estimated_megabytes
 from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats
@@ -48,6 +50,7 @@ def configure(file: PipelineFile) -> Configured:
             mechanism = Budgeted(charging, total, budget.window, budget.when_exhausted)
     except ValueError as error:
         raise ConfigurationError(f"operator or budget: {error}") from None
+    schema_of_releases(file.pipeline, values)
     timestamp, ticks = None, operator.in_ticks()
     if isinstance(source.timestamp, TimestampField):
         timestamp = _timestamp(source.timestamp)
@@ -56,6 +59,16 @@ def configure(file: PipelineFile) -> Configured:
     exact = tuple(values.fields) if isinstance(values, Payloads) else ()
     codec = Codec(values, source.max_value_bytes, timestamp, event, exact, max_ahead)
     return Configured(mechanism, in_format(file, codec))
+
+
+def schema_of_releases(pipeline: Pipeline, values: Values) -> ReleaseSchema | None:
+    """Return the schema that releases are written by; None where they are JSON alone."""
+    if pipeline.sink.format is None:
+        return None
+    try:
+        return release_schema(pipeline.sink.format.kind, values)
+    except UnusableSchema as error:
+        raise ConfigurationError(f"sink.format: {error}") from None
 
 
 def in_format(file: PipelineFile, codec: Codec) -> Codec:
@@ -78,11 +91,13 @@ def _wire(file: PipelineFile, names: Sequence[str]) -> Wire | None:
     inner = [] if section.envelope == "cloudevents" else names
     if section.registry is None:
         try:
-            return RawAvro(AvroSchema.of(section.schema_file, inner))
+            schema = AvroSchema.of(section.schema_file, inner)
+            return RawAvro(schema, whole=section.envelope is not None)
         except UnusableSchema as error:
             raise ConfigurationError(f"source.format.schema_file: {error}") from None
     settings = partial(section.registry.settings, file.resolve)
-    return Registered(section.kind, SchemaRegistry(section.registry.url, settings), inner)
+    schemas = SchemaRegistry(section.registry.url, settings)
+    return Registered(section.kind, schemas, inner, whole=section.envelope is not None)
 
 
 def _timestamp(section: TimestampField) -> FieldTimestamp:

@@ -7,7 +7,9 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from fugu.dataflows.base.durations import AS_JSON, between
 from fugu.dataflows.base.section import Section
+from fugu.dataflows.kafka.schema_registry import RegistrySection
 from fugu.dataflows.kinds.families.correlation import Correlation
+from fugu.dataflows.records.release_schema import ReleaseKind
 from fugu.operators.budget import WhenExhausted
 from fugu.operators.leakage.combined import Topology
 
@@ -40,6 +42,15 @@ class SecretSource(Section):
         return self
 
 
+class ReleaseFormat(Section):
+    """Say by which kind of schema releases are written."""
+
+    kind: ReleaseKind
+    """Avro, or JSON behind the id of a JSON Schema."""
+    registry: RegistrySection
+    """Where the schema is registered, as `TOPIC-value`."""
+
+
 class Sink(Section):
     """Declare the sanitized topic; partition i holds the releases of source partition i.
 
@@ -53,6 +64,8 @@ class Sink(Section):
     """Say what releases have as key."""
     create: bool = False
     """Say whether topics that are not there are created."""
+    format: ReleaseFormat | None = None
+    """Say by what schema releases are written; without it they are JSON."""
     dead_letters: TopicName | None = None
     """The topic of refused records; by default `TOPIC.dead`."""
     partials: TopicName | None = None

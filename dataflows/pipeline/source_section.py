@@ -59,7 +59,7 @@ class RecordFormat(Section):
     """Say what records are, where they have schemas."""
 
     kind: SchemaKind
-    """Avro, or JSON behind the id of a JSON Schema."""
+    """Avro, Protocol Buffers, or JSON behind the id of a JSON Schema."""
     registry: RegistrySection | None = None
     """Where schemas are: records begin with the id of theirs."""
     schema_file: Annotated[

@@ -11,11 +11,12 @@ from fugu.dataflows.base.batches import DeadLetters, Outgoing, Sanitized
 from fugu.dataflows.base.columns import NONE, HeaderColumns, OptionalByteColumn
 from fugu.dataflows.publishing.entries import ledger_key, stream_entry
 from fugu.dataflows.publishing.pseudonyms import Pseudonyms
+from fugu.dataflows.publishing.release_form import ReleaseForm
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.published import GUARANTEE_HEADER, RELEASE_HEADER
 from fugu.operators.byte_column import ByteColumn, bytes_of
 from fugu.operators.integer_column import IntegerColumn
-from fugu.operators.mechanism import Integers
+from fugu.operators.mechanism import Integers, Releases
 from fugu.operators.randomness import DrawScope
 
 KeyPolicy = Literal["pseudonym", "original", "none"]
@@ -36,17 +37,22 @@ class Publisher:
     guarantee_id: bytes
     key_policy: KeyPolicy
     pseudonyms: Pseudonyms
+    form: ReleaseForm | None = None
 
     def releases(self, sanitized: Sanitized) -> Outgoing:
         """Return the records for the sanitized topic."""
         return Outgoing(
             partition=sanitized.partition,
             keys=self._keys(sanitized.keys),
-            values=self.codec.encode(sanitized.releases),
+            values=self._values(sanitized.releases),
             headers=self._headers(self._names(sanitized)),
             timestamps=sanitized.timestamps,
             positions=sanitized.offsets,
         )
+
+    def _values(self, releases: Releases) -> Sequence[bytes]:
+        values = self.codec.encode(releases)
+        return values if self.form is None else self.form.written(values)
 
     def dead_letters(self, partition: int, dead: DeadLetters) -> Outgoing:
         """Return the records for the dead-letter topic: coordinates and reason, never the

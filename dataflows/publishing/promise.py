@@ -23,6 +23,7 @@ from fugu.dataflows.kinds import Operator, OperatorSection
 from fugu.dataflows.kinds.families.section import Noise
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data, guarantee_id
 from fugu.dataflows.pipeline.guarantee_text import in_words, pipeline_not_covered
+from fugu.dataflows.pipeline.mechanisms import schema_of_releases
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.policy_changes import policies_relied_on
 from fugu.dataflows.pipeline.sections import Budget
@@ -33,12 +34,22 @@ from fugu.dataflows.publishing.promised_files import (
     PromisedFile,
     promised_file,
 )
+from fugu.dataflows.records.release_schema import ReleaseKind
 from fugu.dataflows.records.released_as import ReleasedAs
 from fugu.operators.budget import Budgeted, without_budget
 from fugu.operators.independent_releases import IndependentReleases
 from fugu.operators.mechanism import ChargingMechanism, Mechanism
 
 _OPERATORS: TypeAdapter[OperatorSection] = TypeAdapter(Operator)
+
+
+class PromisedForm(Part):
+    """Say by what schema releases are written."""
+
+    kind: ReleaseKind
+    """Avro, or JSON; both stand behind the id of the schema in its registry."""
+    schema_text: str
+    """The schema, as the registry has it."""
 
 
 class PromisedSink(Part):
@@ -50,6 +61,8 @@ class PromisedSink(Part):
     """Its topic id, empty where nobody has looked; a topic that is created anew has another."""
     key: Literal["pseudonym", "original", "none"]
     """What releases have as key."""
+    form: PromisedForm | None = None
+    """The schema of releases; null where they are JSON alone."""
 
 
 class PromisedLaw(Part):
@@ -183,10 +196,14 @@ def promise_of(file: PipelineFile, mechanism: Mechanism, identity: str = "") -> 
         operator.mechanism(named)
     held = pipeline.sink.promise == "whole"
     files = {name: promised_file(path, held=held) for name, path in sorted(named.found.items())}
-    budget = pipeline.budget
+    budget, sink, values = pipeline.budget, pipeline.sink, operator.values(pipeline.source.fields)
+    schema = schema_of_releases(pipeline, values)
+    form = None
+    if schema is not None:
+        form = PromisedForm(kind=schema.kind, schema_text=schema.text.text)
     return Promise(
         pipeline=pipeline.name,
-        sink=PromisedSink(topic=pipeline.sink.topic, identity=identity, key=pipeline.sink.key),
+        sink=PromisedSink(topic=sink.topic, identity=identity, key=sink.key, form=form),
         guarantee_id=guarantee_id(guarantees).decode(),
         guarantees=[orjson.loads(orjson.dumps(guarantee_data(one))) for one in guarantees],
         text="\n\n".join(in_words(one) for one in guarantees),
@@ -199,7 +216,7 @@ def promise_of(file: PipelineFile, mechanism: Mechanism, identity: str = "") -> 
             digest=mechanism.law_digest().hex(),
         ),
         fields=list(map(released_name, pipeline.source.fields)),
-        released_as=operator.values(pipeline.source.fields).released_as,
+        released_as=values.released_as,
         depends_on_the_past=_depends_on_the_past(mechanism),
         noise=operator.noise,
         operator=named.without_directories(operator.published()),

@@ -10,25 +10,22 @@ Logical types are left aside: a time is the number that stands there. Decimals a
 
 import io
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import orjson
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.base.field_paths import Step, steps_of
+from fugu.dataflows.base.field_paths import steps_of
+from fugu.dataflows.records.avro_types import AvroTypes, Schema
 from fugu.dataflows.records.json_fields import Refused
+from fugu.dataflows.records.unusable_schema import UnusableSchema
 
-Schema = Any
-"""A name, a list of alternatives, or a dictionary, as JSON has it."""
-_PRIMITIVES = {
-    **{"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8},
-    **{"bytes": 1, "string": 1},
-}
-"""The fewest bytes of a value."""
-_LARGEST = 10_000
-"""Types that are used again and again stand for more than is written down."""
+if TYPE_CHECKING:
+    from fugu.dataflows.records.avro_program import Program
+
 _UNREADABLE = (
     *(ValueError, LookupError, EOFError, ArithmeticError, TypeError, MemoryError),
     *(AttributeError, struct.error),
@@ -36,22 +33,21 @@ _UNREADABLE = (
 """What fastavro raises over content that is not as its schema says."""
 
 
-class UnusableSchema(ValueError):
-    """Say why records of a schema are not read."""
-
-
 class AvroSchema:
     """Read content of one schema, whole."""
 
-    def __init__(self, parsed: Schema, decimals: bool) -> None:
+    def __init__(
+        self, parsed: Schema, decimals: bool, types: AvroTypes, schema: Schema, names: Sequence[str]
+    ) -> None:
         from fastavro import schemaless_reader
 
         self._parsed, self._decimals = parsed, decimals
+        self._types, self._schema, self._names = types, schema, names
         self._read = schemaless_reader
 
     @classmethod
     def of(
-        cls, schema: Schema, names: Iterable[str], others: Mapping[str, Schema] | None = None
+        cls, schema: Schema, names: Sequence[str], others: Mapping[str, Schema] | None = None
     ) -> "AvroSchema":
         """Compile a schema, and those that it refers to by name; `UnusableSchema` says why not.
 
@@ -62,7 +58,7 @@ class AvroSchema:
         from fastavro.schema import parse_schema
 
         try:
-            types = _Types()
+            types = AvroTypes()
             for other in (others or {}).values():
                 types.collect(other, "")
             types.collect(schema, "")
@@ -79,7 +75,19 @@ class AvroSchema:
             raise UnusableSchema(f"is no schema of Avro ({type(error).__name__})") from None
         if lacking:
             raise UnusableSchema(f"has no {lacking[0]}")
-        return cls(parsed, decimals)
+        return cls(parsed, decimals, types, schema, names)
+
+    @cached_property
+    def program(self) -> "Program | None":
+        """Return what compiled code reads the fields by, where it can; it needs numba."""
+        from fugu.dataflows.records.avro_program import program_of
+
+        if self._decimals:
+            return None
+        return program_of(self._types, self._schema, self._names)
+
+    def check(self) -> None:
+        """Pass: a schema that cannot hold the fields is not compiled."""
 
     def read(self, content: bytes) -> object:
         """Return the value; `Refused` if content is not as the schema says, to its last byte."""
@@ -92,94 +100,6 @@ class AvroSchema:
         if stream.tell() != len(content):
             raise Refused(Reason.NOT_AS_SCHEMA)
         return value
-
-
-class _Types:
-    """Hold named types, to follow names."""
-
-    def __init__(self) -> None:
-        self._named: dict[str, tuple[Schema, str]] = {}
-        self._measured = 0
-
-    def collect(self, schema: Schema, space: str) -> None:
-        if isinstance(schema, list):
-            for one in schema:
-                self.collect(one, space)
-        elif isinstance(schema, dict):
-            kind = schema["type"]
-            if kind in ("record", "error", "enum", "fixed"):
-                name = _full_name(schema["name"], schema.get("namespace", space))
-                space = name.rpartition(".")[0]
-                self._named[name] = schema, space
-            for one in schema.get("fields", []):
-                self.collect(one["type"], space)
-            for key in ("items", "values"):
-                if key in schema:
-                    self.collect(schema[key], space)
-            if isinstance(kind, dict | list):
-                self.collect(kind, space)
-
-    def resolved(self, schema: Schema, space: str) -> tuple[Schema, str]:
-        """Return what a name stands for, and the namespace inside of it."""
-        if isinstance(schema, dict) and isinstance(schema["type"], dict | list):
-            return self.resolved(schema["type"], space)
-        if isinstance(schema, dict) and "name" in schema:
-            name = _full_name(schema["name"], schema.get("namespace", space))
-            return schema, name.rpartition(".")[0]
-        if isinstance(schema, dict) and schema["type"] not in ("array", "map"):
-            return self.resolved(schema["type"], space)
-        if isinstance(schema, str) and schema not in _PRIMITIVES:
-            return self._named[_full_name(schema, space)]
-        return schema, space
-
-    def measure(self, schema: Schema, space: str, outer: tuple[str, ...]) -> int:
-        """Return the fewest bytes of a value; `UnusableSchema` where there may be no end."""
-        self._measured += 1
-        if self._measured > _LARGEST:
-            raise UnusableSchema(f"stands for more than {_LARGEST:,} parts")
-        schema, space = self.resolved(schema, space)
-        if isinstance(schema, str):
-            return _PRIMITIVES[schema]
-        if isinstance(schema, list):
-            return 1 + min(self.measure(one, space, outer) for one in schema)
-        match schema["type"]:
-            case "array" | "map" as kind:
-                inner = self.measure(schema["items" if kind == "array" else "values"], space, outer)
-                if inner == 0 and kind == "array":
-                    raise UnusableSchema("has lists whose items take no bytes")
-                return 1
-            case "enum":
-                return 1
-            case "fixed":
-                return int(schema["size"])
-        name = _full_name(schema["name"], schema.get("namespace", space))
-        if name in outer:
-            raise UnusableSchema("has a type that holds itself")
-        own = (self.measure(one["type"], space, (*outer, name)) for one in schema["fields"])
-        return sum(own)
-
-    def can_hold(self, schema: Schema, space: str, steps: tuple[Step, ...]) -> bool:
-        """Return whether some value has something where a path leads."""
-        schema, space = self.resolved(schema, space)
-        if isinstance(schema, list):
-            return any(self.can_hold(one, space, steps) for one in schema)
-        if not steps:
-            return True
-        if isinstance(schema, str):
-            return False
-        first, *rest = steps
-        if schema["type"] == "array" and isinstance(first, int):
-            return self.can_hold(schema["items"], space, tuple(rest))
-        if schema["type"] == "map" and isinstance(first, str):
-            return self.can_hold(schema["values"], space, tuple(rest))
-        return any(
-            one["name"] == first and self.can_hold(one["type"], space, tuple(rest))
-            for one in schema.get("fields", [])
-        )
-
-
-def _full_name(name: str, space: str) -> str:
-    return name if "." in name or not space else f"{space}.{name}"
 
 
 def _without_logical_types(schema: Schema) -> tuple[Schema, bool]:

@@ -25,6 +25,7 @@ from fugu.dataflows.base.batches import (
     RefusedRecords,
 )
 from fugu.dataflows.base.columns import OptionalByteColumn
+from fugu.dataflows.base.field_paths import placed
 from fugu.dataflows.records.deduplication import event_digest
 from fugu.dataflows.records.envelopes import Debezium, Envelope
 from fugu.dataflows.records.exact_numbers import holds_no_number, rounded
@@ -136,12 +137,15 @@ class Codec:
         if columns and count >= WORTH_SCANNING and self.scanner is not None:
             from fugu.dataflows.records.column_decoding import decode_columns
 
-            return decode_columns(batch, self.scanner, LARGEST_KEY_BYTES, self._decode_lists)
+            return decode_columns(
+                batch, self.scanner, LARGEST_KEY_BYTES, self.wire, self._decode_lists
+            )
         return self._decode_lists(batch)
 
     def opened(self, content: bytes) -> Record:
         """Return the object in which paths begin, of a record without headers."""
-        return self._shape.opened(self._loads(content), [])
+        record = self._shape.opened(self._loads(content), [])
+        return placed(record) if self._is_flat else record
 
     @property
     def on_plain_json(self) -> "Codec":
@@ -151,7 +155,9 @@ class Codec:
     @cached_property
     def scanner(self) -> "Scanner | None":
         """Return what reads most records of a column, where that can be compiled."""
-        if self.wire is not None or self.envelope is not None or not compiled.available():
+        if self.envelope is not None or not compiled.available():
+            return None
+        if self.wire is not None and not self.wire.is_projected:
             return None
         from fugu.dataflows.records.scanner import scanner_of
 
@@ -163,6 +169,8 @@ class Codec:
             self.wire.prepare()
         if self.scanner is not None:
             self.scanner.read(OptionalByteColumn.of([b"{}"]))
+            if self.wire is not None:
+                self.wire.warm_up()
 
     def is_ready(self, batch: Batch) -> bool:
         """Return whether a batch can be read at once, or waits for a schema."""
@@ -314,7 +322,13 @@ class Codec:
 
     @cached_property
     def _shape(self) -> RecordShape:
+        if self._is_flat:
+            return RecordShape(None, (), self.numbers)
         return RecordShape.of(self.envelope, self.names, self.numbers)
+
+    @property
+    def _is_flat(self) -> bool:
+        return self.wire is not None and self.wire.is_flat
 
     def _rounded(self, content: bytes, record: Record, headers: Sequence[Header]) -> bool:
         if self.wire is not None:

@@ -33,7 +33,7 @@ class RecordShape:
     @property
     def changes_nothing(self) -> bool:
         """Return whether an object of JSON is in this form already."""
-        return not self.paths and self.envelope is None
+        return not (self.paths or self.numbers) and self.envelope is None
 
     def opened(self, parsed: object, headers: Sequence[Header]) -> Record:
         """Return the object in which paths begin; `Refused` if there is none."""

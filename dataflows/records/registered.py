@@ -3,21 +3,30 @@
 A dead letter has the id of a schema only where the registry knows it: other bytes may be anything.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
+import numpy as np
 import orjson
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.records.avro import AvroSchema, UnusableSchema
+from fugu.dataflows.base.columns import OptionalByteColumn
+from fugu.dataflows.files.proto_compiler import refuse_without_compiler
+from fugu.dataflows.records.avro import AvroSchema
 from fugu.dataflows.records.json_fields import Refused
+from fugu.dataflows.records.protobuf import ProtobufSchema
+from fugu.dataflows.records.schema_ids import PREFIX_BYTES, prefix_of, rows_by_schema, schema_id
+from fugu.dataflows.records.unusable_schema import UnusableSchema
 
-SchemaKind = Literal["avro", "json_schema"]
-_KINDS = {"avro": "AVRO", "json_schema": "JSON"}
-_MAGIC = b"\0"
-PREFIX_BYTES = 5
-_LARGEST_ID = 2**31 - 1
+if TYPE_CHECKING:
+    from fugu.dataflows.records.scanned.projection import Projected, Projecting
+
+SchemaKind = Literal["avro", "json_schema", "protobuf"]
+_KINDS = {"avro": "AVRO", "json_schema": "JSON", "protobuf": "PROTOBUF"}
+_MADE_UP = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "long"}]}
+OF_UNKNOWN_SCHEMA = prefix_of(2**32 - 1)
+"""Stand for a record whose schema is unknown, whatever the registry says: no id is as large."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +63,31 @@ class Schemas(Protocol):
         """Return a schema; None where the registry has none of this id."""
         ...
 
+    def newest(self, subject: str) -> SchemaText | None:
+        """Return the newest schema of a subject; None where the registry has no such subject."""
+        ...
+
 
 class Wire(Protocol):
     """Read what a record holds from its bytes."""
+
+    @property
+    def is_flat(self) -> bool:
+        """Return whether `read` returns nothing but fields, by their names or paths."""
+        ...
+
+    @property
+    def is_projected(self) -> bool:
+        """Return whether compiled code finds fields in most records."""
+        ...
+
+    def projected(self, records: OptionalByteColumn) -> "Projected":
+        """Return the fields of records as JSON, where compiled code is sure of them."""
+        ...
+
+    def warm_up(self) -> None:
+        """Compile what finds fields, before the first record waits for it."""
+        ...
 
     def read(self, content: bytes) -> object:
         """Return what JSON would hold; `Refused` if content is nothing of this format."""
@@ -71,11 +102,46 @@ class Wire(Protocol):
         ...
 
 
+class RecordSchema(Protocol):
+    """Read content of one schema."""
+
+    @property
+    def program(self) -> "Projecting | None":
+        """Return what compiled code reads the fields by, where it can."""
+        ...
+
+    def read(self, content: bytes) -> object:
+        """Return the value, or its fields; `Refused` if content is not as the schema says."""
+        ...
+
+    def check(self) -> None:
+        """Raise `UnusableSchema` where it cannot hold all fields."""
+        ...
+
+
 @dataclass(frozen=True)
 class RawAvro:
     """Read records that are nothing but Avro of one schema."""
 
     schema: AvroSchema
+    is_flat: ClassVar[bool] = False
+    whole: bool = False
+
+    @property
+    def is_projected(self) -> bool:
+        """Return whether compiled code finds fields in most records."""
+        return not self.whole and self.schema.program is not None
+
+    def projected(self, records: OptionalByteColumn) -> "Projected":
+        """Return the fields of records as JSON, where compiled code is sure of them."""
+        from fugu.dataflows.records.scanned.projection import projected
+
+        assert self.schema.program is not None
+        return projected(records, 0, [(np.arange(len(records)), self.schema.program)])
+
+    def warm_up(self) -> None:
+        """Compile what finds fields."""
+        self.projected(OptionalByteColumn.of([b"\0"]))
 
     def read(self, content: bytes) -> object:
         """Return the value."""
@@ -91,66 +157,128 @@ class RawAvro:
 
 @dataclass(frozen=True)
 class Registered:
-    """Read records of one kind of schema; each must be able to hold the fields with these names."""
+    """Read records of one kind of schema; each must be able to hold the fields with these names.
+
+    Records in an envelope are read `whole`.
+    """
 
     kind: SchemaKind
     schemas: Schemas
     names: Sequence[str]
-    _known: dict[int, Callable[[bytes], object]] = field(default_factory=dict)
+    whole: bool = False
+    _known: "dict[int, RecordSchema | str]" = field(default_factory=dict)
+    """Schemas, or why they are not used."""
+
+    @property
+    def is_flat(self) -> bool:
+        """Return whether records are read field by field."""
+        return self.kind == "protobuf" and not self.whole
+
+    @property
+    def is_projected(self) -> bool:
+        """Return whether compiled code finds fields in most records."""
+        return self.kind != "json_schema" and not self.whole
+
+    def projected(self, records: OptionalByteColumn) -> "Projected":
+        """Return the fields of records as JSON, where compiled code is sure of them."""
+        from fugu.dataflows.records.scanned.projection import projected
+
+        rows = rows_by_schema(records)
+        known = [(own, self._program(number)) for number, own in rows.items()]
+        parts = [(own, program) for own, program in known if program is not None]
+        return projected(records, PREFIX_BYTES, parts)
+
+    def warm_up(self) -> None:
+        """Compile what finds fields, of a schema that is made up."""
+        from fugu.dataflows.records.scanned.projection import projected
+
+        schema: RecordSchema = AvroSchema.of(_MADE_UP, ["a"])
+        if self.kind == "protobuf":
+            schema = ProtobufSchema.made_up()
+        assert schema.program is not None
+        row = np.zeros(1, dtype=np.int64)
+        projected(OptionalByteColumn.of([b"\0\0"]), 0, [(row, schema.program)])
+
+    def _program(self, number: int) -> "Projecting | None":
+        known = self._schema(number)
+        return None if known is None or isinstance(known, str) else known.program
+
+    def _schema(self, number: int) -> "RecordSchema | str | None":
+        """Return a schema, or why it is not used; None where the registry has none of this id."""
+        known = self._known.get(number)
+        if known is None:
+            found = self.schemas.text_of(number)
+            if found is None:
+                return None
+            try:
+                known = self._compiled(found)
+            except UnusableSchema as error:
+                known = str(error)
+            self._known[number] = known
+        return known
 
     def read(self, content: bytes) -> object:
         """Return the value behind the id of its schema."""
         number = schema_id(content)
+        if content == OF_UNKNOWN_SCHEMA:
+            raise Refused(Reason.UNKNOWN_SCHEMA)
         if number is None:
             raise Refused(Reason.NO_SCHEMA_ID)
-        read = self._known.get(number)
-        if read is None:
-            found = self.schemas.text_of(number)
-            if found is None:
-                raise Refused(Reason.UNKNOWN_SCHEMA)
-            read = self._known[number] = self._reader(found)
+        known = self._schema(number)
+        if known is None:
+            raise Refused(Reason.UNKNOWN_SCHEMA)
         try:
-            return read(content[PREFIX_BYTES:])
+            if isinstance(known, str):
+                raise UnusableSchema(known)
+            return known.read(content[PREFIX_BYTES:])
         except UnusableSchema:
             raise Refused(Reason.UNUSABLE_SCHEMA, f"schema {number}") from None
         except Refused as refusal:
             raise Refused(refusal.reason, f"schema {number}") from None
 
     def prepare(self) -> None:
-        """Make the client of the registry."""
+        """Make the client of the registry, and look for what compiles schemas."""
         self.schemas.prepare()
+        if self.kind == "protobuf":
+            refuse_without_compiler()
 
     def is_ready(self, contents: Iterable[bytes | None]) -> bool:
         """Return whether all their schemas are there."""
         return self.schemas.are_there(contents)
 
-    def _reader(self, found: SchemaText) -> Callable[[bytes], object]:
+    def check(self, found: SchemaText) -> None:
+        """Raise `UnusableSchema` where records of a schema are not read, or hold not all fields."""
+        self._compiled(found).check()
+
+    def _compiled(self, found: SchemaText) -> "RecordSchema":
+        if found.kind != _KINDS[self.kind]:
+            raise UnusableSchema(f"is of kind {found.kind}")
+        if self.kind == "json_schema":
+            return _AnyJson()
+        if self.kind == "protobuf":
+            return ProtobufSchema.of(found.text, self.names, found.references, self.whole)
         try:
-            if found.kind != _KINDS[self.kind]:
-                raise UnusableSchema(f"is of kind {found.kind}")
-            if self.kind == "json_schema":
-                return _json
             others = {name: orjson.loads(text) for name, text in found.references.items()}
-            return AvroSchema.of(orjson.loads(found.text), self.names, others).read
-        except (UnusableSchema, orjson.JSONDecodeError) as error:
-            problem = UnusableSchema(str(error))
-
-            def refuse(_: bytes) -> object:
-                raise problem
-
-            return refuse
+            return AvroSchema.of(orjson.loads(found.text), self.names, others)
+        except orjson.JSONDecodeError as error:
+            raise UnusableSchema(str(error)) from None
 
 
-def schema_id(content: bytes | None) -> int | None:
-    """Return the id of the schema that content begins with; None for what no registry gives."""
-    if content is None or len(content) < PREFIX_BYTES or not content.startswith(_MAGIC):
-        return None
-    number = int.from_bytes(content[1:PREFIX_BYTES], "big")
-    return number if number <= _LARGEST_ID else None
+def subject_of(topic: str) -> str:
+    """Return the subject of values of a topic, as serializers name it."""
+    return f"{topic}-value"
 
 
-def _json(content: bytes) -> object:
-    try:
-        return orjson.loads(content)
-    except orjson.JSONDecodeError:
-        raise Refused(Reason.NOT_AS_SCHEMA) from None
+class _AnyJson:
+    """Read JSON, whatever its schema says."""
+
+    program = None
+
+    def read(self, content: bytes) -> object:
+        try:
+            return orjson.loads(content)
+        except orjson.JSONDecodeError:
+            raise Refused(Reason.NOT_AS_SCHEMA) from None
+
+    def check(self) -> None:
+        """Pass: only records show which fields they hold."""

@@ -19,9 +19,9 @@ from fugu.dataflows.base.errors import FuguError, StartRefused
 from fugu.dataflows.base.metrics import LAG, NOTICE, RECORDS_IN, Metrics
 from fugu.dataflows.flows.added_partitions import partitions_begun
 from fugu.dataflows.flows.found_partitioner import as_begun
+from fugu.dataflows.flows.letters import Choice
 from fugu.dataflows.flows.redriven_state import COMMAND as REDRIVE
 from fugu.dataflows.flows.redriven_state import driven_again
-from fugu.dataflows.flows.redriving import Choice
 from fugu.dataflows.flows.repartitioning import COMMAND, Repartitioned, repartition
 from fugu.dataflows.flows.state_directories import root_directory
 from fugu.dataflows.kafka.clients import client_of

@@ -2,12 +2,13 @@
 
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
 
 from tests.kafka.ports import HOST, free_ports
 
@@ -48,10 +49,16 @@ class Registry:
             self._process.wait()
             self._process = None
 
-    def register(self, subject: str, text: str, kind: str = "AVRO") -> int:
-        """Register a schema, and return its id."""
+    def register(
+        self, subject: str, text: str, kind: str = "AVRO", imported: Mapping[str, str] | None = None
+    ) -> int:
+        """Register a schema, and return its id; what it imports is in subjects of that name."""
         client: Any = SchemaRegistryClient({"url": self.url})
-        number: int = client.register_schema(subject, Schema(text, kind))
+        references = []
+        for name, other in (imported or {}).items():
+            client.register_schema(name, Schema(other, kind))
+            references.append(SchemaReference(name, name, 1))
+        number: int = client.register_schema(subject, Schema(text, kind, references))
         return number
 
     def _answers(self) -> bool:

@@ -1,6 +1,8 @@
 """Producers of the page about formats write what its pipelines read."""
 
 import re
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from tests.kafka.registry import Registry
 from tests.kafka.topics import TopicFactory
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
+PROTOC = ["-m", "grpc_tools.protoc", "-I.", "--python_out=.", "reading.proto"]
 TIME = 1_767_225_600_000
 
 
@@ -25,7 +28,8 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
 
-SOURCES = {one["topic"]: one for one in (yaml.safe_load(it)["source"] for it in blocks("yaml"))}
+SECTIONS = [yaml.safe_load(one) for one in blocks("yaml")]
+SOURCES = {one["source"]["topic"]: one["source"] for one in SECTIONS if "source" in one}
 PRODUCERS = {
     topic: producer
     for topic in SOURCES
@@ -35,12 +39,18 @@ PRODUCERS = {
 
 
 def test_every_producer_of_the_page_is_run() -> None:
+    assert f"`python {' '.join(PROTOC)}`" in PAGE.read_text()
     assert sorted(PRODUCERS.values()) == sorted(blocks("python"))
 
 
 @pytest.mark.parametrize("name", PRODUCERS)
 def test_a_producer_of_the_page_writes_what_its_pipeline_reads(
-    name: str, registry: Registry, bootstrap: str, topics: TopicFactory, tmp_path: Path
+    name: str,
+    registry: Registry,
+    bootstrap: str,
+    topics: TopicFactory,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     topic, own = (
         topics("page"),
@@ -49,6 +59,10 @@ def test_a_producer_of_the_page_writes_what_its_pipeline_reads(
     producer, source = PRODUCERS[name].replace(name, topic), yaml.safe_dump(SOURCES[name])
     for old, new in own.items():
         producer, source = producer.replace(old, new), source.replace(old, new)
+    if name == "vitals.protobuf":
+        (tmp_path / "reading.proto").write_text(*blocks("protobuf"))
+        subprocess.run([sys.executable, *PROTOC], cwd=tmp_path, check=True)
+        monkeypatch.syspath_prepend(tmp_path)
     variables: dict[str, Any] = {}
     exec(producer, variables)
     (tmp_path / "reading.avsc").write_bytes(orjson.dumps(variables.get("schema")))

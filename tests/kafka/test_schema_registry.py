@@ -127,3 +127,37 @@ def test_schemas_evolve_and_wait_for_a_registry_that_is_away(
         (6, "not_as_schema", f"schema {number}"),
     ]
     assert "canary" not in repr(released + dead) + process.stderr
+
+
+def test_a_record_of_an_unknown_schema_stays_refused_when_a_crash_replays_it(
+    registry: Registry, bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    source = topics("unknown-schema")
+    sink = f"{source}.out"
+    known = serialized(registry, source, schema(), "light")
+    newest = {"type": "record", "name": "Newest", "doc": source, "fields": []}
+    number = registry.register(f"{source}.newest", orjson.dumps(newest).decode()) + 1
+    later = b"\0" + number.to_bytes(4, "big") + known[5:-6] + b"\0" + known[-6:]
+    produce(bootstrap, source, [Placed(0, Record(b"ann", one)) for one in (known, later, known)])
+    document = pipeline_document(bootstrap, source, sink)
+    document["source"] |= {
+        "value": "heart.zone",
+        "format": {"kind": "avro", "registry": {"url": registry.url}},
+    }
+    document["state"]["every"] = "60s"
+    path = write_pipeline(tmp_path, document)
+    with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer:
+        with running(path) as process:
+            process.wait_until(lambda: f"{sink}.dead" in consumer.topics())
+            process.wait_until(lambda: sum(end_offsets(consumer, sink)) >= 2)
+            process.wait_until(lambda: sum(end_offsets(consumer, f"{sink}.dead")) >= 1)
+            process.kill()
+        before = read_topic(bootstrap, sink)[0]
+        assert registry.register(source, schema(NOTE | {"name": "later"})) == number
+        produce(bootstrap, source, [Placed(0, Record(b"ann", later))])
+        with running(path) as process:
+            process.wait_until(lambda: sum(end_offsets(consumer, sink)) >= 3)
+            assert process.stop() == 0, process.stderr
+    assert read_topic(bootstrap, sink)[0][:2] == before
+    [letter] = read_topic(bootstrap, f"{sink}.dead")[0]
+    assert orjson.loads(letter.value or b"")["reason"] == "unknown_schema"

@@ -1,0 +1,5 @@
+"""Say why records of a schema are not read."""
+
+
+class UnusableSchema(ValueError):
+    """Report that records of a schema are not read."""
