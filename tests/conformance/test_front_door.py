@@ -51,7 +51,8 @@ REFUSED = {name: one for name, (kind, one) in ALL.items() if not is_per_record(k
 )
 def taken(request: pytest.FixtureRequest) -> Example:
     kind, number = request.param
-    return KINDS[kind].examples()[number]
+    example: Example = KINDS[kind].examples()[number]
+    return example
 
 
 @pytest.fixture

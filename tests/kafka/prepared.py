@@ -106,4 +106,5 @@ def _become(
         os.dup2(opened, number)
         os.close(opened)
     sys.argv = ["fugu", *arguments]
+    sys.orig_argv = [sys.executable, "-m", module, *arguments]
     import_module(module).main()
