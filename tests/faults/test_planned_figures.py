@@ -53,7 +53,13 @@ def test_a_pipeline_that_is_killed_takes_its_plans_from_the_log(
     if store == "kafka":
         document = in_kafka(document | {"name": name_of(source)})
     path = write_household(tmp_path, document, POLICIES)
-    with counting(bootstrap, document) as released:
+
+    def are_committed(count: int) -> bool:
+        """Offsets say less: marks of transactions have some, too."""
+        return len(read_topic(bootstrap, document["sink"]["topic"])[0]) >= count
+
+    with counting(bootstrap, document) as written:
+        released = are_committed if store == "kafka" else written
         for begin, end in pairwise((0, 10, 25, LIVE)):
             produce(bootstrap, source, meters(begin, end, random))
             with running(path) as process:
