@@ -3,10 +3,17 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
 
 from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.estimates import Estimate
 from fugu.dataflows.offline.evaluation.ranking import Guess, in_words, ranked
+from fugu.dataflows.offline.evaluation.records.numbers import NumberMeasure
+from fugu.dataflows.offline.evaluation.records.symbols import SymbolMeasure
 from fugu.dataflows.offline.evaluation.report import Figure, Report, Row, Utility
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
@@ -70,3 +77,11 @@ def test_a_constant_that_errs_less_is_a_warning() -> None:
     found = ranked(report(*rows), "ldp")
     assert "WARNING: a constant" in list(in_words(report(*rows), found, guess(2.9)))[-1]
     assert "WARNING" not in " ".join(in_words(report(*rows), found, guess(3.1)))
+
+
+def test_equal_shares_and_the_mean_of_numbers_are_what_records_are_guessed_by() -> None:
+    """Nine of ten are the first of two symbols; numbers of half units are 1 and 3."""
+    sample: Any = SimpleNamespace(decoded=SimpleNamespace(values=np.array([0] * 9 + [1])))
+    assert SymbolMeasure(["rest", "light"]).guess(sample).error == pytest.approx(40.0)
+    numbers: Any = SimpleNamespace(decoded=SimpleNamespace(values=np.array([2, 6])))
+    assert NumberMeasure(units_per_one=2).guess(numbers).error == pytest.approx(1.0)
