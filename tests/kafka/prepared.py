@@ -78,7 +78,7 @@ def start(
 ) -> PreparedProcess:
     """Start `fugu ARGUMENTS`, which may be killed inside; what it prints goes to files."""
     given = [str(argument) for argument in (*(killed or ()), *arguments)]
-    module = "tests.faults.killed_inside" if killed else "fugu.dataflows.commands.cli.fugu"
+    module = "tests.faults.killed_inside" if killed else "fugu.__main__"
     process = _SERVER.Process(
         target=_become, args=(module, given, dict(environment), os.getcwd(), stdout, stderr)
     )
