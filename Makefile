@@ -10,10 +10,10 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests start a Kafka of their own, unless FUGU_TEST_BOOTSTRAP names a running one.
 KAFKA := $(if $(FUGU_TEST_BOOTSTRAP),,kafka)
 
-# Tests that need no Kafka share all cores. Those that do run in two processes, each with a Kafka of
+# Tests that need no Kafka share all cores. Those that do run in three processes, each with a Kafka of
 # its own, and one file stays in one process: tests stop, kill and refill their Kafka.
 PARALLEL := --numprocesses=logical --dist=worksteal
-PARALLEL_WITH_KAFKA := --numprocesses=2 --dist=loadfile
+PARALLEL_WITH_KAFKA := --numprocesses=3 --dist=loadfile
 
 # What pages of the site are made of, or link to.
 PAGES := README.md CONTRIBUTING.md CHANGELOG.md docs examples deploy bench operators dataflows \
@@ -100,14 +100,14 @@ need-browser:
 
 need-kafka:
 	@deploy/prerequisites python openssl promtool $(KAFKA) >/dev/null
-	@promtool --version >/dev/null 2>&1 || deploy/prometheus/fetch
-	@$(if $(KAFKA),deploy/kafka/fetch)
-	@deploy/registry/fetch
+	@(promtool --version >/dev/null 2>&1 || deploy/prometheus/fetch) & first=$$!; \
+		deploy/registry/fetch & second=$$!; \
+		$(if $(KAFKA),deploy/kafka/fetch,true) && wait $$first && wait $$second
 
 # A file in .venv for each installed extra (bench contains dev, dev contains demo, docs stands alone),
 # made anew when pyproject.toml changes.
 .venv/demo .venv/dev .venv/bench .venv/docs: .venv/%: pyproject.toml
 	@echo "fugu: installing into .venv (extra: $*)"
 	@"$$(deploy/prerequisites python)" -m venv .venv
-	@.venv/bin/pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@.venv/bin/pip install --quiet --disable-pip-version-check --no-compile --editable '.[$*]'
 	@touch $@ $(if $(filter-out demo docs,$*),.venv/demo .venv/dev)

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
@@ -31,26 +30,27 @@ _SERVER.set_forkserver_preload(
 )
 
 
-@dataclass(frozen=True)
 class PreparedProcess:
     """A process with those parts of `subprocess.Popen` that tests use."""
 
-    started: ForkServerProcess
-
-    @property
-    def pid(self) -> int:
-        """Its number."""
-        assert self.started.pid is not None
-        return self.started.pid
+    def __init__(self, started: ForkServerProcess) -> None:
+        self._started = started
+        self.pid = started.pid or 0
+        self.returncode: int | None = None
 
     def poll(self) -> int | None:
         """Return the exit code, or None while it runs."""
-        return self.started.exitcode
+        if self.returncode is None:
+            self.returncode = self._started.exitcode
+            if self.returncode is not None:
+                self._started.close()
+        return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for the end; return the exit code."""
-        self.started.join(timeout)
-        code = self.started.exitcode
+        if self.returncode is None:
+            self._started.join(timeout)
+        code = self.poll()
         if code is None:
             raise subprocess.TimeoutExpired("fugu", timeout or 0)
         return code
