@@ -6,7 +6,8 @@ reading the pipeline file.
 
 import ast
 import inspect
-from textwrap import dedent
+import sys
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -44,9 +45,10 @@ def _declared(base: type, name: str) -> bool:
     return name in inspect.get_annotations(base)
 
 
+@cache
 def _in_source(base: type) -> dict[str, str]:
-    [declared] = ast.parse(dedent(inspect.getsource(base))).body
-    assert isinstance(declared, ast.ClassDef)
+    """Return the docstrings of the fields that a class declares itself."""
+    declared = _classes(base.__module__)[base.__name__]
     found = {}
     for statement, following in zip(declared.body, declared.body[1:], strict=False):
         match statement, following:
@@ -56,3 +58,9 @@ def _in_source(base: type) -> dict[str, str]:
             ):
                 found[name] = inspect.cleandoc(text)
     return found
+
+
+@cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    parsed = ast.parse(inspect.getsource(sys.modules[module]))
+    return {one.name: one for one in parsed.body if isinstance(one, ast.ClassDef)}

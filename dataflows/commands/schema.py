@@ -4,6 +4,7 @@ Both are made from the sections themselves, so that they cannot say anything els
 """
 
 from collections.abc import Iterator
+from functools import cache
 from inspect import cleandoc
 from typing import Annotated, Any
 
@@ -53,6 +54,7 @@ def schema(
         print_json(json_schema())
 
 
+@cache
 def json_schema() -> Schema:
     """Return the JSON Schema of pipeline files."""
     return {

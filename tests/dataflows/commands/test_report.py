@@ -134,7 +134,7 @@ def audited(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
 
     from fugu.dataflows.commands.cli.fugu import app
 
-    command = get_command(app).commands["audit"]  # type: ignore[attr-defined]
+    command = get_command(app).get_command(None, "audit")  # type: ignore[attr-defined]
     file = PipelineFile.read(folder / "heart-zones.yaml")
     audit(Context(command), file, runs=1_000, steps=1, confidence=99.9, as_json=True)
     return capsys.readouterr().out
