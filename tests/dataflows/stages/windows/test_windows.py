@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
 from random import Random
 from typing import Any
@@ -33,7 +34,9 @@ def release(patients: Patients, placed: list[tuple[int, Visit]], **how: Any) -> 
     return bytes_of(patients.published(patients.released(patients.told(placed, **how))))
 
 
-WHOLE = release(Patients(), EVERYTHING)
+@cache
+def whole() -> list[Any]:
+    return release(Patients(), EVERYTHING)
 
 
 def records(published: list[Any]) -> list[dict[str, Any]]:
@@ -41,7 +44,7 @@ def records(published: list[Any]) -> list[dict[str, Any]]:
 
 
 def test_each_window_says_what_became_of_it_and_has_a_record_for_each_person() -> None:
-    found = records(WHOLE)
+    found = records(whole())
     heads = [one for one in found if "window" in one]
     assert [one["start"] for one in heads] == [day * DAYS.width for day in (10, 11, 12)]
     assert [one["window"] for one in heads] == ["released"] * 3
@@ -49,12 +52,12 @@ def test_each_window_says_what_became_of_it_and_has_a_record_for_each_person() -
         people = [one for one in found if one["start"] == head["start"] and "points" in one]
         assert len(people) == head["records"]
         assert {one["diagnosis"] for one in people} <= {"Virus", "Bacteria", "Lung"}
-    assert {timestamp for *_, timestamp in WHOLE} == {one["end"] for one in heads}
+    assert {timestamp for *_, timestamp in whole()} == {one["end"] for one in heads}
 
 
 def test_no_two_known_points_single_anybody_out() -> None:
     matching: dict[object, list[dict[str, Any]]] = {}
-    for one in records(WHOLE):
+    for one in records(whole()):
         points = [tuple(point) for point in one.get("points", [])]
         for known in [*combinations(points, 1), *combinations(points, 2)]:
             matching.setdefault(known, []).append(one)
@@ -65,9 +68,9 @@ def test_no_two_known_points_single_anybody_out() -> None:
 
 
 def test_a_pseudonym_is_fresh_in_every_window_and_ids_are_all_different() -> None:
-    keys = [key for key, *_ in WHOLE if key is not None]
+    keys = [key for key, *_ in whole() if key is not None]
     assert len(set(keys)) == len(keys)
-    ids = [headers[0] for _, _, headers, _ in WHOLE]
+    ids = [headers[0] for _, _, headers, _ in whole()]
     assert len(set(ids)) == len(ids)
 
 
@@ -81,15 +84,15 @@ def test_windows_of_other_places_or_other_people_share_no_key_and_not_their_orde
     ]
     for there in (elsewhere, others):
         found = release(Patients(), there)
-        assert len(found) == len(WHOLE)
-        assert not {key for key, *_ in found if key} & {key for key, *_ in WHOLE if key}
-        diagnoses = [[one.get("diagnosis") for one in records(all_)] for all_ in (found, WHOLE)]
+        assert len(found) == len(whole())
+        assert not {key for key, *_ in found if key} & {key for key, *_ in whole() if key}
+        diagnoses = [[one.get("diagnosis") for one in records(all_)] for all_ in (found, whole())]
         assert diagnoses[0] != diagnoses[1]
         assert sorted(map(str, diagnoses[0])) == sorted(map(str, diagnoses[1]))
 
 
 def test_nothing_of_users_and_raw_values_leaves() -> None:
-    for key, value, headers, _ in WHOLE:
+    for key, value, headers, _ in whole():
         content = b"".join([key or b"", value, *(part for _, part in headers)])
         assert b"user" not in content
         assert not any(name.encode() in content for name in DIAGNOSES)
@@ -97,14 +100,14 @@ def test_nothing_of_users_and_raw_values_leaves() -> None:
 
 @pytest.mark.parametrize("at_once", [1, 7])
 def test_how_input_is_cut_into_batches_never_shows(at_once: int) -> None:
-    assert release(Patients(), EVERYTHING, at_once=at_once) == WHOLE
+    assert release(Patients(), EVERYTHING, at_once=at_once) == whole()
 
 
 def test_the_order_of_arrival_within_grace_changes_no_byte() -> None:
     random = Random(3)
     delayed = sorted(EVERYTHING, key=lambda one: one[1][1] + random.randrange(2 * HOUR))
     assert delayed != EVERYTHING
-    assert release(Patients(), delayed) == WHOLE
+    assert release(Patients(), delayed) == whole()
 
 
 @pytest.mark.parametrize("at_once", [13, 1_000])
@@ -130,15 +133,15 @@ def test_which_partition_wrote_first_never_shows() -> None:
     patients = Patients()
     parts = patients.told(EVERYTHING)
     one, other = ([part for part in parts if part.partition == number] for number in (0, 1))
-    assert bytes_of(patients.published(patients.released([*other, *one]))) == WHOLE
+    assert bytes_of(patients.published(patients.released([*other, *one]))) == whole()
     mixed = [part for pair in zip(one, other, strict=True) for part in pair]
-    assert bytes_of(patients.published(patients.released(mixed))) == WHOLE
+    assert bytes_of(patients.published(patients.released(mixed))) == whole()
 
 
 def test_entries_that_stand_in_the_log_twice_count_once() -> None:
     patients = Patients()
     parts = [again for part in patients.told(EVERYTHING) for again in (part, part)]
-    assert bytes_of(patients.published(patients.released(parts))) == WHOLE
+    assert bytes_of(patients.published(patients.released(parts))) == whole()
 
 
 def test_restarts_anywhere_change_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +154,7 @@ def test_restarts_anywhere_change_no_byte(monkeypatch: pytest.MonkeyPatch) -> No
     parts.sort(key=lambda part: part.part)
     parts.sort(key=lambda part: part.tick)
     windows = patients.released(parts, restarting=True)
-    assert bytes_of(patients.published(windows)) == WHOLE
+    assert bytes_of(patients.published(windows)) == whole()
 
 
 def test_entries_of_others_are_refused() -> None:
