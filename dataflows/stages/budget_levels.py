@@ -23,19 +23,20 @@ class BudgetLevels:
     metrics: Metrics
     topic: str
     clock: Callable[[], float] = time.monotonic
+    spent: Callable[[], float] = time.thread_time
+    """Seconds of the processor, so that a machine that is busy with other things does not count."""
     _next: float = field(default=float("-inf"), init=False)
 
     def show(self, partition: int, table: RowTable) -> None:
         """Count all streams of a partition, unless they were counted just now."""
-        begun = self.clock()
-        if begun < self._next:
+        now, begun = self.clock(), self.spent()
+        if now < self._next:
             return
         counts = np.bincount(self.ends.level(table.columns), minlength=AT_THE_END + 1)
         counts[AT_THE_END] += table.compacted
         for spent, count in zip(_LEVELS, counts.tolist(), strict=True):
             self.metrics.put(STREAMS_BY_BUDGET, count, self.topic, partition, spent)
-        ended = self.clock()
-        self._next = ended + _PAUSES * (ended - begun)
+        self._next = now + _PAUSES * (self.spent() - begun)
 
 
 def budget_levels(

@@ -167,6 +167,7 @@ def test_another_secret_behind_a_forged_fingerprint_is_a_mismatch(
     assert "is no release of this pipeline as it is now" in said
 
 
+@pytest.mark.acceptance
 def test_another_epsilon_behind_a_forged_fingerprint_is_a_mismatch(
     killed: Killed, tmp_path: Path
 ) -> None:
@@ -175,6 +176,7 @@ def test_another_epsilon_behind_a_forged_fingerprint_is_a_mismatch(
     assert "offset 0 was published with other content than its replay has now" in said
 
 
+@pytest.mark.acceptance
 def test_another_model_behind_a_forged_fingerprint_is_a_mismatch(
     killed: Killed, tmp_path: Path
 ) -> None:

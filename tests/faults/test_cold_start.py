@@ -24,6 +24,7 @@ from tests.kafka.pipelines import (
 from tests.kafka.ports import free_ports
 from tests.kafka.records import NOW, Placed, Record, produce, read_topic
 from tests.kafka.topics import TopicFactory
+from tests.thinned import first_in_test
 
 RECORDS = 2_000
 COMPILING_TAKES_LONGER = 12
@@ -33,7 +34,7 @@ needs_numba = pytest.mark.skipif(not compiled.available(), reason="needs the ext
 
 
 @needs_numba
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", first_in_test([signal.SIGTERM, signal.SIGINT], 1))
 def test_a_stop_while_steps_are_compiled_ends_at_once_and_changes_nothing(
     bootstrap: str,
     topics: TopicFactory,
@@ -108,6 +109,7 @@ def all_released(bootstrap: str, sink: str) -> bool:
     return sum(map(len, read_topic(bootstrap, sink).values())) == RECORDS
 
 
+@pytest.mark.acceptance
 @needs_numba
 def test_after_fugu_compile_a_first_start_compiles_nothing(
     bootstrap: str, topics: TopicFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

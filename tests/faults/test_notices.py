@@ -135,6 +135,7 @@ def test_figures_that_wait_for_an_empty_partition(
         one.over("figures_wait")
 
 
+@pytest.mark.acceptance
 def test_values_that_wait_for_their_tick_to_close(
     bootstrap: str, aggregate: Document, document: Document, topics: TopicFactory, tmp_path: Path
 ) -> None:
@@ -261,6 +262,7 @@ def test_topics_that_are_deleted_and_created_again(
         assert "fugu migrate PIPELINE PIPELINE" in said
 
 
+@pytest.mark.acceptance
 def test_records_behind_an_open_transaction(
     bootstrap: str, document: Document, tmp_path: Path
 ) -> None:

@@ -70,6 +70,7 @@ def test_a_backup_is_brought_up_to_what_is_published_before_it_is_written_anew(
     check_one_outcome_each(private, *published(bootstrap, document))
 
 
+@pytest.mark.acceptance
 def test_what_another_law_has_published_since_shows_an_older_copy_without_any_claims(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:

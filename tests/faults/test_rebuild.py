@@ -24,6 +24,7 @@ from tests.kafka.pipelines import (
 )
 from tests.kafka.records import Placed, Record, produce
 from tests.kafka.topics import TopicFactory
+from tests.thinned import first_in_test
 
 RECORDS = 3_000
 HALF = RECORDS // 2
@@ -74,7 +75,7 @@ def shown(pipeline: Path) -> list[dict[str, object]]:
     ]
 
 
-@pytest.mark.parametrize("kill", [False, True])
+@pytest.mark.parametrize("kill", first_in_test([True, False], 1))
 def test_a_lost_state_is_rebuilt_with_its_budgets_and_goes_on_to_the_byte(
     kill: bool, bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:

@@ -37,6 +37,7 @@ from tests.kafka.pipelines import (
 )
 from tests.kafka.records import partitions_of, produce
 from tests.kafka.topics import TopicFactory
+from tests.thinned import first_in_test
 
 LENGTH_BYTES = 8
 DIGEST_BYTES = 32
@@ -197,6 +198,7 @@ def test_records_that_retention_removed_before_they_were_read_are_missed(
     assert pipeline.published() == RECORDS
 
 
+@pytest.mark.acceptance
 def test_a_sink_that_lost_what_a_replay_must_recognise_is_refused(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:
@@ -305,7 +307,7 @@ CHANGES: dict[str, Callable[[Document], object]] = {
 }
 
 
-@pytest.mark.parametrize("says", CHANGES)
+@pytest.mark.parametrize("says", first_in_test(CHANGES, 6))
 def test_a_changed_file_is_refused_and_validate_says_so_before(
     says: str, pipeline: Established, monkeypatch: pytest.MonkeyPatch
 ) -> None:

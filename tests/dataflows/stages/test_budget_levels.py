@@ -43,11 +43,13 @@ def test_streams_that_gave_up_their_row_count_on() -> None:
 
 
 def test_counting_takes_a_hundredth_of_the_time() -> None:
-    metrics, moments = Metrics(), iter([10.0, 10.5, 60.0, 60.6, 60.7])
-    levels = BudgetLevels(MECHANISM, metrics, "raw", clock=lambda: next(moments))
+    metrics, moments, spent = Metrics(), iter([10.0, 59.9, 60.1]), iter([7.0, 7.5, 7.6, 7.7, 7.8])
+    levels = BudgetLevels(
+        MECHANISM, metrics, "raw", clock=lambda: next(moments), spent=lambda: next(spent)
+    )
     levels.show(2, table_of({b"ada": 1}))
     levels.show(2, table_of({b"ada": 1, b"bob": 1}))
-    assert counts(metrics) == {"2": 1}, "it was counted 49.5 s ago, which took .5 s"
+    assert counts(metrics) == {"2": 1}, "it was counted 49.9 s ago, which took .5 s"
     levels.show(2, table_of({b"ada": 1, b"bob": 1}))
     assert counts(metrics) == {"2": 2}
 
