@@ -109,5 +109,5 @@ need-kafka:
 .venv/demo .venv/dev .venv/bench .venv/docs: .venv/%: pyproject.toml
 	@echo "fugu: installing into .venv (extra: $*)"
 	@"$$(deploy/prerequisites python)" -m venv .venv
-	@.venv/bin/pip install --quiet --disable-pip-version-check --no-compile --editable '.[$*]'
+	@.venv/bin/pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@touch $@ $(if $(filter-out demo docs,$*),.venv/demo .venv/dev)
