@@ -1,11 +1,12 @@
 """A state is not written anew from a backup that is older than what is published."""
 
+import time
 from contextlib import closing
 from pathlib import Path
 from shutil import copytree, rmtree
 
 import pytest
-from kafka import KafkaAdminClient, TopicPartition
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.flows.newest_copy import require_nothing_behind
@@ -15,7 +16,7 @@ from tests.faults.feeding import PARTITIONS, PacedFeed, document_with_topics, pa
 from tests.faults.outcomes import check_one_outcome_each, published
 from tests.kafka.clients import connected
 from tests.kafka.pipelines import fugu, refusal, refused, running, write_pipeline
-from tests.kafka.records import Placed, Record, produce
+from tests.kafka.records import Placed, Record, end_offsets, produce
 from tests.kafka.topics import TopicFactory
 from tests.kafka.transactions import transaction, transactional_producer
 
@@ -144,6 +145,9 @@ def test_the_end_of_the_last_transaction_may_be_gone_with_its_releases(
     sink = topics("sanitized")
     with transactional_producer(bootstrap) as producer:
         transaction(producer, sink, [b"1", b"2"], commit=True)
+    with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer:
+        while end_offsets(consumer, sink) != [3]:  # the mark is written after the commit returns
+            time.sleep(0.05)
     with closing(KafkaAdminClient(bootstrap_servers=bootstrap)) as admin:
         admin.delete_records({TopicPartition(sink, 0): 3})
     in_transactions = Connection(bootstrap, client="librdkafka", transactions=True)
