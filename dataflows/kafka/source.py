@@ -134,8 +134,8 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
     max_batch: int
     stop: StopFlag
     metrics: Metrics
-    require_held: Callable[[], None] = field(default=lambda: None, init=False)
-    is_ready: Callable[[Batch], bool] = field(default=lambda _: True, init=False)
+    require_held: Callable[[], None] = field(default_factory=lambda: lambda: None, init=False)
+    is_ready: Callable[[Batch], bool] = field(default_factory=lambda: lambda _: True, init=False)
     """Says whether a batch can be read at once; its partition waits where it cannot."""
     positions: dict[int, int] = field(default_factory=dict, init=False)
     waiting: set[int] = field(default_factory=set, init=False)
