@@ -8,6 +8,7 @@ from tests.faults.feeding import document_with_topics, paced_feed, stream
 from tests.faults.outcomes import check_one_outcome_each, published
 from tests.kafka.pipelines import FUGU, check_refusal, running, write_pipeline
 from tests.kafka.topics import TopicFactory
+from tests.thinned import first_in_test
 
 RECORDS = 8_000
 LIMITED = ["sh", "-c", 'ulimit -f "$1" && shift && PYTHONDONTWRITEBYTECODE=1 exec "$@"', "sh"]
@@ -16,7 +17,9 @@ modules are not written, half of which would stay."""
 SMALLEST = 8
 
 
-@pytest.mark.parametrize("blocks", [SMALLEST, 100], ids=["a new state", "a state that grows"])
+@pytest.mark.parametrize(
+    "blocks", first_in_test([100, SMALLEST], 1), ids=["a state that grows", "a new state"]
+)
 def test_a_quota_that_is_reached_loses_nothing(
     blocks: int, bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:

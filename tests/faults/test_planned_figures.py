@@ -36,8 +36,8 @@ POLICIES = [TRAVEL, policy("sauna", 40, 49, 4.0)]
 @pytest.mark.parametrize(
     ("changing", "store"),
     [
-        (False, "disk"),
         (True, "disk"),
+        pytest.param(False, "disk", marks=pytest.mark.acceptance),
         pytest.param(False, "kafka", marks=pytest.mark.acceptance),
     ],
 )

@@ -195,6 +195,7 @@ def reason(pages: Pages) -> str:
     return str(orjson.loads(pages.get("/healthz")[1]).get("reason"))
 
 
+@pytest.mark.acceptance
 def test_figures_go_on_with_all_policies_when_kafka_comes_back(
     broker: Broker, bootstrap: str, document: Document, tmp_path: Path
 ) -> None:

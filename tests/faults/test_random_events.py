@@ -14,6 +14,7 @@ from tests.kafka.topics import TopicFactory
 PARTITIONS = 4
 
 
+@pytest.mark.acceptance
 def test_a_few_random_events_keep_every_budget(
     bootstrap: str, topics: TopicFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

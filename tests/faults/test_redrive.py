@@ -108,7 +108,7 @@ def newest_spending(bootstrap: str, document: Document) -> dict[bytes, bytes]:
             (["renamed"], False),
             (["published, no snapshot", "sink snapshot taken"], False),
         ],
-        2,
+        1,
     ),
 )
 def test_every_refused_record_is_released_once_wherever_the_command_is_killed(

@@ -26,6 +26,7 @@ from tests.kafka.pipelines import (
 )
 from tests.kafka.records import NOW, Placed, Record, end_offsets, produce
 from tests.kafka.topics import TopicFactory
+from tests.thinned import first_in_test
 
 PARTITIONS, WINDOW, C0 = 2, 4, 2
 SECOND = 1_000
@@ -87,7 +88,7 @@ def reading(step: int, user: int, late: bool) -> bytes:
     return orjson.dumps({"bpm": f"{CANARY}-{step}-{user}", "at": at})
 
 
-@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+@pytest.mark.parametrize("mode", first_in_test(MODES.values(), 1), ids=MODES)
 def test_kills_in_the_middle_of_windows_leave_no_trace(
     mode: Mode, bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:

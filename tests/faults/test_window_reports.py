@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 import orjson
+import pytest
 
 from tests.faults.feeding import PARTITIONS, document_with_topics, paced_feed, stream
 from tests.faults.killed_ticks import BEGIN, SECOND, killed_in_the_middle
@@ -112,6 +113,7 @@ def test_kills_leave_no_trace_in_ticks_to_which_half_of_the_users_do_not_come(
     assert all(found == every for found in ends.values())
 
 
+@pytest.mark.acceptance
 def test_kills_leave_no_trace_in_the_sets_that_follow_from_releases(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:

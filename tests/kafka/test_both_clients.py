@@ -16,6 +16,7 @@ from tests.kafka.pipelines import pipeline_document, running, write_pipeline
 from tests.kafka.records import NOW, Placed, Record, end_offsets, produce, read_topic
 from tests.kafka.topics import TopicFactory
 from tests.kafka.transactions import transaction, transactional_producer
+from tests.thinned import first_in_test
 
 Write = Callable[[str, str], None]
 
@@ -89,7 +90,7 @@ INPUTS: dict[str, tuple[Write, dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", INPUTS)
+@pytest.mark.parametrize("name", first_in_test(INPUTS, 1))
 def test_each_client_goes_on_where_the_other_was_killed_and_publishes_the_same_bytes(
     name: str, bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from tests.kafka.broker import Broker
 from tests.kafka.kafka_process import BrokerError
 from tests.kafka.topics import TopicFactory
+from tests.thinned import first_in_test
 
 Record = tuple[bytes | None, bytes | None]
 
@@ -47,7 +48,7 @@ def test_records_come_back_in_order_from_their_partition(
     assert consume(bootstrap, second, 1) == [LARGE_RECORD]
 
 
-@pytest.mark.parametrize("end", [Broker.stop, Broker.kill], ids=["stop", "kill"])
+@pytest.mark.parametrize("end", first_in_test([Broker.kill, Broker.stop], 1), ids=["kill", "stop"])
 def test_records_survive_a_restart_at_the_same_address(
     end: Callable[[Broker], None], broker: Broker, topics: TopicFactory
 ) -> None:
