@@ -6,15 +6,18 @@ from dataclasses import dataclass
 import numpy as np
 import orjson
 
-from fugu.dataflows.base.field_paths import Step, steps_of
+from fugu.dataflows.base.field_paths import steps_of
 from fugu.dataflows.records.avro_types import AvroTypes, Schema
 from fugu.dataflows.records.scanned import compiled_avro as code
 from fugu.dataflows.records.scanned.json_pieces import (
+    NO_SLOT,
     Into,
     JsonPieces,
     NotCompiled,
     Source,
+    Wanted,
     compilable,
+    slot_of,
 )
 from fugu.operators.compiled.compiling import read_only
 from fugu.operators.mechanism import Integers
@@ -24,10 +27,6 @@ _CODES = {
     **{"float": code.FLOAT, "double": code.DOUBLE, "bytes": code.BYTES, "string": code.STRING},
 }
 _NEVER_WANTED = (code.FLOAT, code.BYTES)
-_SKIPPED = -1
-
-Wanted = Sequence[tuple[tuple[Step, ...], int]]
-"""What is left of paths, and the slots of their fields."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ class _Writer:
         self.symbols: list[bytes] = []
         self._types = types
 
-    def add(self, what: int, *numbers: int, slot: int = _SKIPPED) -> list[int]:
+    def add(self, what: int, *numbers: int, slot: int = NO_SLOT) -> list[int]:
         """Add a step, and return it, so that what is not known yet can be put in."""
         step = [int(what), slot, *numbers]
         self.steps.append(step + [0] * (code.STEP_NUMBERS - len(step)))
@@ -107,12 +106,12 @@ class _Writer:
         if isinstance(schema, list):
             self._add_union(schema, space, wanted, depth)
         elif isinstance(schema, str):
-            slot = _slot(wanted)
-            if slot != _SKIPPED and _CODES[schema] in _NEVER_WANTED:
+            slot = slot_of(wanted)
+            if slot != NO_SLOT and _CODES[schema] in _NEVER_WANTED:
                 raise NotCompiled
             self.add(_CODES[schema], slot=slot)
         elif schema["type"] == "enum":
-            self.add(code.ENUM, len(schema["symbols"]), len(self.symbols), slot=_slot(wanted))
+            self.add(code.ENUM, len(schema["symbols"]), len(self.symbols), slot=slot_of(wanted))
             self.symbols += map(orjson.dumps, schema["symbols"])
         elif schema["type"] in ("array", "map"):
             self._add_loop(schema, space, wanted, depth + 1)
@@ -157,8 +156,3 @@ class _Writer:
             self.add_type(items, space, inside, depth)
             self.add(code.NEXT)
         loop[4] = len(self.steps)
-
-
-def _slot(wanted: Wanted) -> int:
-    """Return the slot of a value that has no parts."""
-    return next((slot for rest, slot in wanted if not rest), _SKIPPED)

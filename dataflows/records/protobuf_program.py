@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import orjson
 
-from fugu.dataflows.base.field_paths import Step, steps_of
+from fugu.dataflows.base.field_paths import steps_of
 from fugu.dataflows.records.scanned import compiled_protobuf as code
 from fugu.dataflows.records.scanned.compiled_slots import DECIMAL, FALSE, INTEGER, SYMBOL, TEXT
 from fugu.dataflows.records.scanned.json_pieces import (
+    NO_SLOT,
     Into,
     JsonPieces,
     NotCompiled,
     Source,
+    Wanted,
     compilable,
+    slot_of,
 )
 from fugu.operators.compiled.compiling import read_only
 from fugu.operators.mechanism import Integers
@@ -33,10 +36,6 @@ _TYPES: Mapping[int, int] = {
 _NEVER_WANTED = (code.FLOAT, code.BYTES)
 _TIMESTAMP = "google.protobuf.Timestamp"
 _MOST_NODES = 1_000
-_NOTHING = -1
-
-Wanted = Sequence[tuple[tuple[Step, ...], int]]
-"""What is left of paths, and the slots of their fields."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,7 @@ class _Writer:
         kind = _TYPES.get(field.type)
         if kind is None or field.is_required:
             raise NotCompiled
-        slot = next((slot for rest, slot in wanted if not rest), _NOTHING)
+        slot = slot_of(wanted)
         row = [field.number, kind, slot, 0, int(field.is_repeated), 0, 0, 0]
         if kind == code.MESSAGE:
             self._lead_inside(field, wanted, row)
@@ -166,7 +165,7 @@ class _Writer:
             return
         if inner.GetOptions().map_entry:
             raise NotCompiled
-        if slot != _NOTHING:
+        if slot != NO_SLOT:
             if inner.full_name != _TIMESTAMP or field.is_repeated:
                 raise NotCompiled
             choices = [0, self._time(inner, slot)]

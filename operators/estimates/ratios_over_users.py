@@ -31,7 +31,7 @@ from fugu.operators.mechanism import Array, Floats, Integers
 _LEAST_SKEWNESS = 1e-6
 _TINY = 1e-300
 _ALIKE = 1e-12
-"""Of what sums of squares are: less is no spread, but how sums are rounded."""
+"""A part of the sums of squares: less than it is no spread, but how sums are rounded."""
 _FEW = 4.0
 _ADDED = 2.0
 """Users of either kind that are added where none is seen to differ."""

@@ -43,16 +43,22 @@ def spent_all(house: House, owner: Copy) -> None:
         owner.cut()
 
 
+def followed_by(house: House, owner: Copy) -> Copy:
+    """Return a copy that owns nothing and keeps up with two blocks of the owner."""
+    spent_all(house, owner)
+    spare = house.copies.join("spare")
+    spare._takeover.standby = "all"
+    house.copies.settle(1, 0)
+    follow(spare, owner, 0)
+    return spare
+
+
 def test_a_copy_with_all_tables_reads_nothing_again_and_publishes_the_same_bytes(
     make: Callable[[int], House], reads: Reads
 ) -> None:
     house = make(1)
     first = house.first()
-    spent_all(house, first)
-    spare = house.copies.join("spare")
-    spare._takeover.standby = "all"
-    house.copies.settle(1, 0)
-    follow(spare, first, 0)
+    spare = followed_by(house, first)
     spent_all(house, first)
     follow(spare, first, 0)
     take_in(first, house.feed())
@@ -97,11 +103,7 @@ def test_a_chain_in_which_something_is_wrong_is_read_from_its_start(
 ) -> None:
     house = make(1)
     first = house.first()
-    spent_all(house, first)
-    spare = house.copies.join("spare")
-    spare._takeover.standby = "all"
-    house.copies.settle(1, 0)
-    follow(spare, first, 0)
+    spare = followed_by(house, first)
     spare._takeover._followed._chains[0]._problem = "block 1 of generation 1 was deleted"
     first.leave()
     house.copies.running.remove(first)

@@ -28,7 +28,7 @@ MOST_LINES = 6
 """More are not told apart at a glance."""
 _INCHES_PER_LETTER = 0.08
 _APART = 0.065
-"""What is between names of lines, at least, as a part of the height of a panel."""
+"""The least distance between names of lines, as a part of the height of a panel."""
 _LEADER = {"arrowstyle": "-", "lw": 0.5, "alpha": 0.6, "shrinkA": 0, "relpos": (0.0, 0.5)}
 _FIGURES: dict[Notion, str] = {
     "ldp": "nats per record, without any model (ldp)",

@@ -7,12 +7,17 @@ from typing import NamedTuple
 import numpy as np
 import orjson
 
-from fugu.dataflows.base.field_paths import holds, placed
+from fugu.dataflows.base.field_paths import Step, holds, placed
 from fugu.dataflows.records.scanned.compiled_objects import Flags
 from fugu.dataflows.records.scanned.compiled_slots import LONGEST_NUMBER
 from fugu.operators.byte_column import Bytes, bytes_of
 from fugu.operators.compiled.compiling import read_only
 from fugu.operators.mechanism import Integers
+
+NO_SLOT = -1
+
+Wanted = Sequence[tuple[tuple[Step, ...], int]]
+"""Paths of fields below a type, as far as they are left, each with the slot of its field."""
 
 
 class NotCompiled(Exception):
@@ -91,3 +96,8 @@ def _pieces(names: Sequence[str]) -> list[bytes]:
         piece, _, rest = rest.partition(orjson.dumps(mark))
         pieces.append(piece)
     return [*pieces, rest]
+
+
+def slot_of(wanted: Wanted) -> int:
+    """Return the slot of a value that is wanted itself; NO_SLOT where none of it is."""
+    return next((slot for rest, slot in wanted if not rest), NO_SLOT)
