@@ -13,8 +13,11 @@ from tests.acceptance.audits.found import audited, stored
 from tests.acceptance.audits.proofs import IN_NATS, PROOFS
 from tests.acceptance.audits.tables import results
 from tests.acceptance.audits.written import PAGE, write
+from tests.thinned import in_acceptance
 
 UNSOUND = {"paper_crr"}
+LONG = {"real_time", "real_time_local", "unicorn"}
+"""Kinds that even a few runs take more than ten seconds for."""
 TESTS = Path(__file__).parents[1]
 FEW_RUNS = 2_000
 
@@ -26,7 +29,9 @@ def one_of_each_family() -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", one_of_each_family())
+@pytest.mark.parametrize(
+    "kind", [in_acceptance(kind) if kind in LONG else kind for kind in one_of_each_family()]
+)
 def test_a_kind_of_each_family_keeps_what_it_claims(kind: str) -> None:
     rows = audited(kind, FEW_RUNS)
     assert [row.about for row in rows if row.part == "no verdict"] == []

@@ -5,12 +5,14 @@ import time
 from pathlib import Path
 
 import orjson
+import pytest
 
 from tests.faults.feeding import PARTITIONS, PacedFeed, document_with_topics, paced_feed, stream
 from tests.faults.outcomes import check_one_outcome_each, published
 from tests.kafka.pipelines import Document, fugu, running, write_pipeline
 from tests.kafka.records import Record, read_topic
 from tests.kafka.topics import TopicFactory
+from tests.thinned import first_in_test
 
 RECORDS = 24_000
 SEED = 77
@@ -36,8 +38,9 @@ _PAUSE_SECONDS = 0.05
 however fast the pipeline is."""
 
 
+@pytest.mark.parametrize("kills", first_in_test([KILLS[::2], KILLS[1::2]], 1), ids=["even", "odd"])
 def test_a_kill_in_any_window_leaves_no_trace_in_the_output_or_the_budgets(
-    bootstrap: str, topics: TopicFactory, tmp_path: Path
+    bootstrap: str, topics: TopicFactory, tmp_path: Path, kills: list[tuple[str, int]]
 ) -> None:
     private = stream(RECORDS, seed=SEED)
     source = topics("private", partitions=PARTITIONS)
@@ -52,7 +55,7 @@ def test_a_kill_in_any_window_leaves_no_trace_in_the_output_or_the_budgets(
     there = write_pipeline(tmp_path / "undisturbed", undisturbed)
 
     with paced_feed(bootstrap, disturbed, private) as feed:
-        for point, occurrence in KILLS:
+        for point, occurrence in kills:
             run_until_killed(here, feed, point, occurrence)
         assert feed.fed < RECORDS, "every kill came while records were waiting"
         feed.feed(RECORDS)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from fugu.dataflows.base.errors import NO_RESTART_HELPS
 from tests.faults.killing import killed_inside
 from tests.faults.test_repartition import (
@@ -126,6 +128,7 @@ def test_where_nobody_knows_which_keys_have_moved_a_pipeline_stops(
     assert "a key that moved would get a second budget" in process.stderr
 
 
+@pytest.mark.acceptance
 def test_a_move_that_is_refused_is_said_and_the_pipeline_goes_on(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:

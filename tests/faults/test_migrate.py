@@ -186,6 +186,7 @@ def fresh_releases(bootstrap: str, *sinks: str) -> Counter[bytes]:
     return fresh
 
 
+@pytest.mark.acceptance
 def test_epsilon_and_total_change_and_what_was_spent_counts(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:

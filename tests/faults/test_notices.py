@@ -248,6 +248,7 @@ def test_partitions_that_are_added(bootstrap: str, document: Document, tmp_path:
         assert "run fugu state repartition" in one.process.stderr
 
 
+@pytest.mark.acceptance
 def test_topics_that_are_deleted_and_created_again(
     bootstrap: str, document: Document, tmp_path: Path
 ) -> None:

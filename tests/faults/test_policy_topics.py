@@ -86,6 +86,7 @@ def exact(bootstrap: str, document: Document) -> list[int]:
     return [tick for tick, one in figures.items() if one["status"] == "exact"]
 
 
+@pytest.mark.acceptance
 def test_two_writers_at_once_and_kills_anywhere_leave_the_same_figures(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:

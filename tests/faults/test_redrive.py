@@ -161,6 +161,7 @@ def test_every_refused_record_is_released_once_wherever_the_command_is_killed(
     assert set(releases.values()) == {EARLY + LATE + 1}
 
 
+@pytest.mark.acceptance
 def test_only_dead_letters_of_the_pipeline_itself_and_of_the_chosen_time_are_believed(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:

@@ -16,7 +16,7 @@ from tests.kafka.topics import TopicFactory
 from tests.thinned import first_in_test
 
 MORE = 400
-OWNERS = first_in_test([("librdkafka", True), *((library, False) for library in BOTH)], 2)
+OWNERS = first_in_test([("librdkafka", True), *((library, False) for library in BOTH)], 1)
 STEPS = [
     "a claim noted",
     "a claim appended",
@@ -122,7 +122,7 @@ def test_of_two_equal_copies_that_start_at_once_exactly_one_goes_on(
         assert winner.stop() == 0, winner.stderr
 
 
-@pytest.mark.parametrize("step", first_in_test(STEPS, 2))
+@pytest.mark.parametrize("step", first_in_test(STEPS, 1))
 def test_killed_in_the_middle_of_a_claim_it_goes_on_and_an_older_copy_does_not(
     step: str, first: Established, tmp_path: Path
 ) -> None:

@@ -88,6 +88,7 @@ def positions() -> list[Placed]:
     return placed
 
 
+@pytest.mark.acceptance
 def test_kills_leave_no_trace_in_ticks_to_which_half_of_the_users_do_not_come(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:

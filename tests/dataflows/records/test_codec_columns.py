@@ -120,7 +120,7 @@ def test_numbers_together_are_rounded_as_one_by_one(numbers: list[float]) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", first_in_test([0.0005, 0.5, 0, 0.01, 1], 2))
+@pytest.mark.parametrize("share", first_in_test([0.5, 0.0005, 0, 0.01, 1], 1))
 def test_refused_records_anywhere_leave_all_others_as_they_are(share: float) -> None:
     random, refused = Random(7), [message for message, *_ in REFUSED.values()]
     batch = batch_of(

@@ -29,6 +29,7 @@ from tests.dataflows.records.scanned.reading import (
     read_differently,
     scattered,
 )
+from tests.thinned import first_in_test
 
 pytestmark = pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")
 
@@ -91,7 +92,7 @@ ORDINARY = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", first_in_test(range(2), 1))
 def test_columns_are_read_as_lists(seed: int) -> None:
     batch = batch_of(seed, 400)
     for codec in CODECS:
