@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 from tests.chaos.copies import Refused
 from tests.chaos.faults import named
+from tests.chaos.loads import NAMES, load_of
 from tests.chaos.outcome import Wrong
 from tests.chaos.rounds import Rounds, plans
 from tests.kafka.cluster import Cluster
@@ -19,6 +20,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--store", choices=["disk", "kafka"], default="disk")
+    parser.add_argument("--load", choices=NAMES, default=NAMES[0])
     parser.add_argument("--faults", nargs="+", choices=list(faults), default=list(faults))
     given = parser.parse_args()
     began = time.monotonic()
@@ -28,21 +30,22 @@ def main() -> int:
 
     chosen = [faults[name] for name in given.faults]
     with TemporaryDirectory(prefix="fugu-chaos-") as folder, Cluster() as cluster:
-        rounds = Rounds(
-            cluster, Path(folder), store=given.store, seed=given.seed, rounds=given.rounds
-        )
+        load = load_of(given.load, given.rounds, given.seed)
+        rounds = Rounds(cluster, Path(folder), load, store=given.store, seed=given.seed)
         try:
             with rounds.running() as running:
-                for plan in plans(given.rounds, chosen, given.seed):
+                for plan in plans(given.rounds, chosen, given.seed, load.per_round):
                     say(f"round {plan.number}: {plan}")
                     running.play(plan)
-                say(f"{given.rounds} rounds are over; comparing with a run in peace")
+                say(f"{given.rounds} rounds are over; waiting, and comparing with a run in peace")
         except (Wrong, Refused) as found:
-            say(f"seed {given.seed}, store {given.store}: {found}")
+            say(f"seed {given.seed}, store {given.store}, load {given.load}: {found}")
             return 1
         say(
-            f"equal, record for record. Copies ended by themselves {rounds.restarts} times;"
-            f" {rounds.aborted} releases were aborted and came again, the same bytes"
+            f"seed {given.seed}, store {given.store}, load {given.load}: {rounds.released} releases"
+            f" and dead letters are equal, record for record. Copies ended by themselves"
+            f" {rounds.restarts} times; {rounds.aborted} releases were aborted and came again, the"
+            f" same bytes"
         )
     return 0
 
