@@ -4,20 +4,13 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
-from fugu.dataflows.base.errors import (
-    FuguError,
-    GivenAway,
-    ReleaseMismatch,
-    ShutOut,
-    StartRefused,
-)
+from fugu.dataflows.base.errors import FuguError, ReleaseMismatch, StartRefused
 from fugu.dataflows.copies.copy import Copy
 from tests.faults.copies import Copies, in_kafka, name_of, step
 from tests.faults.feeding import PARTITIONS
@@ -29,9 +22,6 @@ from tests.kafka.records import Placed, produce, read_topic
 from tests.kafka.topics import TopicFactory
 
 USERS, TICKS = 60, 24
-MOST = 3
-"""So many bound, or merge, before one leaves for each that comes."""
-Fault = Literal["dies", "stands still", "joins", "leaves"]
 log = logging.getLogger(__name__)
 OWNERS = PARTITIONS + 1
 """All partitions of the source, and the internal log."""
@@ -118,6 +108,7 @@ class Led(Copies):
     def __init__(self, pipeline: Path, random: Random) -> None:
         super().__init__(pipeline)
         self.random, self.names = random, iter(range(1_000))
+        self.deaths = 0
 
     def add(self, *, merges: bool) -> Copy:
         """One more copy; every second one follows what others own."""
@@ -162,56 +153,13 @@ class Led(Copies):
         """End one between two steps, or with a batch in its hands; nothing more is committed."""
         if self.random.random() < 0.5:
             copy.next_batch()
+        self.deaths += 1
         self.replace(copy)
 
     def replace(self, copy: Copy) -> None:
         self.running.remove(copy)
         copy.close()
         self.add(merges=not copy.plan.reads_source)
-
-    def play(self, fault: Fault, *, merges: bool) -> None:
-        """Let something happen to one that owns what is merged, or what is bounded."""
-        alike = [one for one in self.running if one.plan.reads_source != merges]
-        victim = self.random.choice([one for one in alike if one.owned])
-        if fault in ("joins", "leaves") and len(alike) > MOST:
-            self.leave(victim)
-        elif fault == "dies":
-            self.kill(victim)
-        elif fault == "stands still":
-            self.stand_still(victim)
-        else:
-            self.add(merges=merges)
-            if fault == "leaves":
-                self.leave(victim)
-
-    def leave(self, copy: Copy) -> None:
-        """End one gracefully, once nothing is on its way."""
-        copy.plan.stop.request()
-        with suppress(StopIteration):
-            copy.next_batch()
-        self.running.remove(copy)
-
-    def stand_still(self, copy: Copy) -> None:
-        """Let one go on with what it had in its hands once others own all of that."""
-        held = copy.next_batch()
-        self.count_out(copy)
-        self.add(merges=not copy.plan.reads_source)
-        self.until(self.are_all_owned, cuts=0.2)
-        with suppress(GivenAway, ShutOut):
-            for taken in held:
-                made = copy.sanitized(taken, copy.decoded(taken))
-                copy.write(taken, copy.published(made))
-            copy.cut()
-        copy.close()
-
-    def count_out(self, copy: Copy) -> None:
-        """Take a copy out of its group as if it stood still, and let it believe that it is in."""
-        before, owned = copy._member.metadata(), dict(copy.owned)
-        copy.owned.clear()
-        copy._member.close()
-        copy.owned.update(owned)
-        copy._member.metadata = lambda: before  # type: ignore[method-assign]
-        self.running.remove(copy)
 
     def take_in(self, placed: Sequence[Placed], bounder: Copy) -> None:
         """Let one that bounds read these first records of the source, and commit."""

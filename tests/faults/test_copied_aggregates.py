@@ -7,12 +7,10 @@ from contextlib import ExitStack, closing
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import get_args
 
 import pytest
 
-from fugu.dataflows.kafka.native.settings import MEMBER
-from tests.faults.copied_city import OWNERS, City, Fault, Led
+from tests.faults.copied_city import OWNERS, City, Led
 from tests.faults.copies import named
 from tests.faults.feeding import PARTITIONS
 from tests.faults.killed_shards import Whole
@@ -22,7 +20,7 @@ from tests.faults.test_capped_totals_crashes import TICKS as RENTALS_TICKS
 from tests.kafka.pipelines import PATIENCE_SECONDS, running, write_pipeline
 from tests.kafka.topics import TopicFactory
 
-ROUNDS = 20
+KILLS = 6
 RENTED = Whole(RENTALS_TICKS * len(DISTRICTS), 0, RENTALS_TICKS * PARTITIONS)
 IN_A_CUT = {"positions sent, no commit": 6}
 """Points of `killed_inside`, and at which of their occurrences."""
@@ -55,29 +53,29 @@ def totals(bootstrap: str, topics: TopicFactory, parts: int) -> City:
     [moving, *(pytest.param(make, marks=pytest.mark.acceptance) for make in (capped, totals))],
     ids=["moving", "capped", "totals"],
 )
-def test_twenty_rounds_of_faults_leave_the_figures_of_one_run(
+def test_copies_that_die_at_random_points_leave_the_figures_of_one_run(
     bootstrap: str,
     topics: TopicFactory,
     tmp_path: Path,
     make_city: Callable[[str, TopicFactory, int], City],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As `make chaos` has them for processes: each of a round's copies bounds, or merges."""
-    monkeypatch.setitem(MEMBER, "heartbeat.interval.ms", 100)
-    city = make_city(bootstrap, topics, ROUNDS + 1)
+    city = make_city(bootstrap, topics, KILLS + 1)
     copies, random = Led(write_pipeline(tmp_path / "copied", city.copied), Random(26)), Random(27)
     with running(write_pipeline(tmp_path / "disk", city.on_disk)) as alone, closing(copies):
         for merges in (False, True, False, True):
             copies.add(merges=merges)
-        for part in range(ROUNDS):
+        for part in range(KILLS):
             city.produce(part)
             copies.until(copies.are_all_owned, cuts=0.05)
             for _ in range(random.randrange(10, 60)):
                 copies.lead(cuts=0.05)
-            copies.play(random.choice(get_args(Fault)), merges=part % 2 == 1)
-        city.produce(ROUNDS)
+            owners = [copy for copy in copies.running if copy.owned]
+            wanted = [one for one in owners if one.plan.reads_source == bool(part % 2)]
+            copies.kill(random.choice(wanted))
+        city.produce(KILLS)
         copies.until(copies.are_all_owned, cuts=0.05)
         copies.until(lambda: random.random() < 0.02 and city.is_done(), cuts=0.2)
+        assert copies.deaths == KILLS
         assert copies.planned.state.topic.partitions == OWNERS
         assert alone.stop() == 0, alone.stderr
     city.require_one_run()
