@@ -14,4 +14,5 @@ def wrong_clock(wrong_by: str) -> dict[str, str]:
         "LD_PRELOAD": str(files("libfaketime") / _LIBRARY),
         "FAKETIME": wrong_by,
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        "FAKETIME_CACHE_DURATION": "1",
     }
