@@ -5,8 +5,9 @@ import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import get_args
 
-from tests.chaos.copies import Refused
+from tests.chaos.copies import Refused, Store
 from tests.chaos.faults import named
 from tests.chaos.loads import NAMES, load_of
 from tests.chaos.outcome import Wrong
@@ -19,8 +20,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--store", choices=["disk", "kafka"], default="disk")
-    parser.add_argument("--load", choices=NAMES, default=NAMES[0])
+    parser.add_argument("--store", choices=get_args(Store), default="kafka")
+    parser.add_argument("--load", choices=NAMES, default="city")
     parser.add_argument("--faults", nargs="+", choices=list(faults), default=list(faults))
     given = parser.parse_args()
     began = time.monotonic()

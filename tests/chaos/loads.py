@@ -126,5 +126,5 @@ class City(Load):
 def load_of(name: Name, rounds: int, seed: int) -> Load:
     """Return the load of that name."""
     if name == "streams":
-        return Streams.of(rounds, seed, 4_000)
+        return Streams.of(rounds, seed, 2_000)
     return City.of(rounds, seed)

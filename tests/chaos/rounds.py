@@ -28,7 +28,7 @@ from tests.kafka.pipelines import MEMORYLESS, Document, fugu, running, write_pip
 from tests.kafka.records import read_topic
 from tests.kafka.topics import TopicFactory
 
-FAULTS_PER_ROUND = 2
+FAULTS_PER_ROUND = 1
 COPIES = 2
 PATIENCE_SECONDS = 300
 CLIENT = "librdkafka"
