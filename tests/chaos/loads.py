@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import orjson
 
@@ -34,12 +34,12 @@ class Load(ABC):
     stream: Stream
     per_round: int
     ahead: int
+    partitions: ClassVar[int]
+    """How many the sanitized topic has."""
 
-    def document(
-        self, bootstrap: str, topics: TopicFactory, source: str, partitions: int
-    ) -> Document:
-        """Return a pipeline over `source` with topics of its own, whose sink has partitions."""
-        sink = topics("sanitized", partitions=partitions)
+    def document(self, bootstrap: str, topics: TopicFactory, source: str) -> Document:
+        """Return a pipeline over `source` with topics of its own."""
+        sink = topics("sanitized", partitions=self.partitions)
         made = pipeline_document(bootstrap, source, sink)
         made["name"] = source.removeprefix("fugu-test-")
         made["sink"] |= {"key": "original", "dead_letters": topics("dead", partitions=PARTITIONS)}
@@ -65,10 +65,10 @@ class Streams(Load):
         """Return records for so many rounds."""
         return cls(stream(per_round * rounds, seed=seed), per_round, ahead=500)
 
-    def document(
-        self, bootstrap: str, topics: TopicFactory, source: str, partitions: int = PARTITIONS
-    ) -> Document:
-        made = super().document(bootstrap, topics, source, partitions)
+    partitions = PARTITIONS
+
+    def document(self, bootstrap: str, topics: TopicFactory, source: str) -> Document:
+        made = super().document(bootstrap, topics, source)
         made["budget"] = {"total": BUDGET, "when_exhausted": "repeat"}
         return made
 
@@ -97,10 +97,10 @@ class City(Load):
         good = [True] * len(placed)
         return cls(Stream(placed, good), each, ahead=2 * each, begun=begun, refused=refused)
 
-    def document(
-        self, bootstrap: str, topics: TopicFactory, source: str, partitions: int = 1
-    ) -> Document:
-        made = super().document(bootstrap, topics, source, partitions)
+    partitions = 1
+
+    def document(self, bootstrap: str, topics: TopicFactory, source: str) -> Document:
+        made = super().document(bootstrap, topics, source)
         made["source"] |= {"timestamp": {"field": "at", "format": "epoch-ms"}}
         made["operator"] = dict(OPERATOR)
         made["sink"]["partials"] = topics("partials")

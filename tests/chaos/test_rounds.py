@@ -8,7 +8,7 @@ import pytest
 
 from tests.chaos.copies import Store
 from tests.chaos.faults import OF_BROKERS, OF_COPIES, Fault
-from tests.chaos.loads import NAMES, City, load_of
+from tests.chaos.loads import NAMES, City, Name, load_of
 from tests.chaos.rounds import Plan, Rounds, plans
 from tests.kafka.broker import Broker
 from tests.kafka.cluster import Cluster
@@ -40,7 +40,7 @@ def test_copies_that_bound_and_merge_release_after_twenty_faults_what_one_run_re
 @pytest.mark.parametrize("store", get_args(Store))
 @pytest.mark.parametrize("faults", [OF_BROKERS, OF_COPIES], ids=["brokers", "copies"])
 def test_topics_equal_those_of_peace_after_every_fault(
-    cluster: Cluster, tmp_path: Path, faults: Sequence[Fault], store: Store, load: str
+    cluster: Cluster, tmp_path: Path, faults: Sequence[Fault], store: Store, load: Name
 ) -> None:
     given = load_of(load, len(faults), SEED)
     rounds = Rounds(cluster, tmp_path, given, store=store, seed=SEED)

@@ -229,6 +229,24 @@ def test_a_copy_that_stood_still_in_a_restore_begins_again_and_is_not_refused(
     house.require_one_outcome_each()
 
 
+def test_positions_are_told_while_another_member_keeps_the_group_waiting(
+    make: Callable[..., House],
+) -> None:
+    """Of an aggregate it may be the other member of the same process, which waits for this one."""
+    house = make(2)
+    first, second = house.first(), house.copies.join("second")
+    deadline = time.monotonic() + 30
+    while len(first.owned) == 2:
+        assert time.monotonic() < deadline
+        step(first)
+        time.sleep(0.01)
+    house.copies.join("third")
+    time.sleep(1.0)
+    assert second.owned == {}, "it has not heard yet that it owns something"
+    assert first._member.committed([0, 1], 5.0, lambda: None).keys() == {0, 1}
+    house.copies.settle(1, 1, 0)
+
+
 def test_a_copy_ends_though_it_has_not_heard_that_the_group_deals_anew(
     make: Callable[..., House],
 ) -> None:

@@ -48,7 +48,7 @@ cli_main(dataflow_of("idle", lambda worker, workers: [Idle()]), epoch_interval=E
 def test_a_copy_goes_on_at_once_though_the_clock_is_set_back_by_an_hour(tmp_path: Path) -> None:
     clock = tmp_path / "clock"
     clock.write_text("+0")
-    given = [sys.executable, "-c", ASKING, clock, str(SECONDS), SET_BACK]
+    given = [sys.executable, "-c", ASKING, str(clock), str(SECONDS), SET_BACK]
     environment = wrong_clock("+0") | {"FAKETIME_TIMESTAMP_FILE": str(clock)}
     del environment["FAKETIME"]
     ended = subprocess.run(
