@@ -9,7 +9,7 @@ from fugu.dataflows.commands.cli import fugu
 from fugu.dataflows.kafka.native.settings import MEMBER
 from fugu.dataflows.state import changelog, row_log
 
-SESSION_SECONDS = 3.0
+SESSION_SECONDS = 2.0
 EARLY_GENERATION_BYTES = 4_096
 
 
