@@ -1,6 +1,7 @@
 """`make chaos`: rounds of faults drawn from a seed; exits with 1 at the first that shows."""
 
 import argparse
+import signal
 import sys
 import time
 from pathlib import Path
@@ -22,13 +23,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--store", choices=get_args(Store), default="kafka")
     parser.add_argument("--load", choices=NAMES, default="city")
+    parser.add_argument("--minutes", type=float, default=60.0, help="play no round after them")
     parser.add_argument("--faults", nargs="+", choices=list(faults), default=list(faults))
     given = parser.parse_args()
     began = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
     def say(text: str) -> None:
         print(f"{time.monotonic() - began:7.1f} s  {text}", flush=True)
 
+    played = 0
     chosen = [faults[name] for name in given.faults]
     with TemporaryDirectory(prefix="fugu-chaos-") as folder, Cluster() as cluster:
         load = load_of(given.load, given.rounds, given.seed)
@@ -36,17 +40,20 @@ def main() -> int:
         try:
             with rounds.running() as running:
                 for plan in plans(given.rounds, chosen, given.seed, load.per_round):
+                    if time.monotonic() - began > 60 * given.minutes:
+                        break
                     say(f"round {plan.number}: {plan}")
                     running.play(plan)
-                say(f"{given.rounds} rounds are over; waiting, and comparing with a run in peace")
+                    played = plan.number + 1
+                say(f"{played} rounds are over; waiting, and comparing with a run in peace")
         except (Wrong, Refused) as found:
             say(f"seed {given.seed}, store {given.store}, load {given.load}: {found}")
             return 1
         say(
-            f"seed {given.seed}, store {given.store}, load {given.load}: {rounds.released} releases"
-            f" and dead letters are equal, record for record. Copies ended by themselves"
-            f" {rounds.restarts} times; {rounds.aborted} releases were aborted and came again, the"
-            f" same bytes"
+            f"{played} rounds, seed {given.seed}, store {given.store}, load {given.load}:"
+            f" {rounds.released} releases and dead letters are equal, record for record. Copies"
+            f" ended by themselves {rounds.restarts} times; {rounds.aborted} releases were aborted"
+            " and came again, the same bytes"
         )
     return 0
 
