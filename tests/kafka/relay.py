@@ -43,6 +43,8 @@ class Relay:
 
     def close(self) -> None:
         """End all connections, and take no more."""
+        with suppress(OSError):
+            self._server.shutdown(socket.SHUT_RDWR)  # wakes who waits in `accept`
         self._server.close()
         self._drop()
         self._open.set()

@@ -108,8 +108,6 @@ class NativeGroupMember(GroupMember):
         librdkafka waits for ever in `close` where a rebalance was told that nobody has served
         (issue 4884). Its heartbeats go on, and nobody else would get the partitions.
         """
-        if self._asking is not None:
-            self._asking.close()
         with ending_unless_back(_LEFT_SECONDS, _NOT_LEFT):
             self._consumer.unsubscribe()
             until = time.monotonic() + _LEAVE_SECONDS
@@ -118,6 +116,8 @@ class NativeGroupMember(GroupMember):
                 if not self._consumer.assignment() or time.monotonic() > until:
                     break
             self._consumer.close()
+            if self._asking is not None:
+                self._asking.close()
 
     def _told(self, error: KafkaError) -> None:
         self._troubles.heard(error.code())
