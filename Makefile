@@ -67,12 +67,13 @@ test-clients: need-kafka .venv/dev ## run the tests that use Kafka on kafka-pyth
 acceptance: need-kafka need-browser .venv/dev ## check the long tables of the specifications
 	@.venv/bin/pytest -m acceptance
 
-# For example: make chaos ROUNDS=200 SEED=7 STORE=kafka
+# For example: make chaos ROUNDS=200 SEED=7 STORE=disk LOAD=streams
 ROUNDS := 20
 SEED := 1
-STORE := disk
-chaos: need-kafka .venv/dev ## play rounds of faults on three brokers: ROUNDS=20 SEED=1 STORE=disk
-	@.venv/bin/python -m tests.chaos --rounds $(ROUNDS) --seed $(SEED) --store $(STORE)
+STORE := kafka
+LOAD := city
+chaos: need-kafka .venv/dev ## play rounds of faults on three brokers: ROUNDS=20 SEED=1 STORE=kafka LOAD=city
+	@.venv/bin/python -m tests.chaos --rounds $(ROUNDS) --seed $(SEED) --store $(STORE) --load $(LOAD)
 
 bench: need-kafka .venv/bench ## measure throughput beside peers on a real Kafka (half an hour)
 	@.venv/bin/python -m bench

@@ -25,6 +25,8 @@ from fugu.dataflows.flows.state_in_kafka import SETTINGS
 
 RATIO, RESTORE_SECONDS, BEHIND_SESSION_SECONDS, SESSION_SECONDS = 0.8, 20.0, 10.0, 10.0
 """Goals: records/s of those with a state on disk, reading a million rows back, taking over."""
+WARM_BEHIND_SESSION_SECONDS, TWICE = 3.0, 1.7
+"""Goals of a warm copy, and of two copies beside one, in records/s for each processor second."""
 STORES = {
     "store: disk": ({"transactions": False}, {"every": "500ms"}),
     "store: disk, transactions": ({"transactions": True}, {"every": "500ms"}),
@@ -32,6 +34,7 @@ STORES = {
 }
 """Sections `kafka` and `state` of what is compared."""
 KAFKA = "store: kafka"
+COPIES = (1, 2)
 _PARTITIONS = 4
 _WHOLE = "1073741824"
 """A segment that is written to is not compacted, so every byte can be counted."""
@@ -68,13 +71,24 @@ class Restored:
 
 @dataclass(frozen=True)
 class Results:
-    """Records/s of each store by rounds, bytes a record and row, and seconds without a release."""
+    """Records/s of each store by rounds, bytes a record and row, and seconds without a release.
+
+    `processor_microseconds` are those of all copies, for a record, by the number of copies.
+    """
 
     settings: Settings
     rates: dict[str, list[float]]
     bytes_per_record: list[float]
     restored: list[Restored]
     stood_still: list[float]
+    stood_still_warm: list[float]
+    processor_microseconds: dict[int, list[float]]
+
+    @property
+    def gain(self) -> float:
+        """How much more two copies release than one, where each has a processor of its own."""
+        one, two = (median(self.processor_microseconds[count]) for count in COPIES)
+        return 2 * one / two
 
     @property
     def ratio(self) -> float:
@@ -85,7 +99,7 @@ class Results:
     @property
     def document(self) -> dict[str, object]:
         """All of it."""
-        return {"ratio": self.ratio, **asdict(self)}
+        return {"ratio": self.ratio, "gain": self.gain, **asdict(self)}
 
 
 @dataclass(frozen=True)
@@ -98,7 +112,9 @@ class KafkaState:
     def measure(self, settings: Settings, say: Callable[[str], None]) -> Results:
         """Everything; the stores take turns."""
         rates: dict[str, list[float]] = {name: [] for name in STORES}
-        bytes_per_record, restored, stood_still = [], list[Restored](), list[float]()
+        bytes_per_record, restored = [], list[Restored]()
+        stood_still, warm = list[float](), list[float]()
+        processor: dict[int, list[float]] = {count: [] for count in COPIES}
         say(f"producing {settings.records:,} records")
         source = self.topics.make("source", _PARTITIONS)
         stream = stream_of(settings.users, _PARTITIONS)
@@ -110,13 +126,35 @@ class KafkaState:
                     rates[name].append(self._rate(placed, name, settings))
                     if name == KAFKA:
                         bytes_per_record.append(placed.state_bytes() / settings.records)
+            for count in COPIES:
+                say(f"round {number} of {settings.rounds}: processors of {count}")
+                with self._placed(source, _PARTITIONS) as placed:
+                    processor[count].append(self._processor(placed, count, settings))
         self.topics.remove(source)
         for number in range(1, settings.rounds + 1):
             say(f"restore {number} of {settings.rounds}, {settings.rows:,} rows")
             restored.append(self._restored(settings.rows))
             say(f"takeover {number} of {settings.rounds}")
             stood_still.append(self._stood_still(settings.takeover_users))
-        return Results(settings, rates, bytes_per_record, restored, stood_still)
+            warm.append(self._stood_still(settings.takeover_users, standby="all"))
+        return Results(settings, rates, bytes_per_record, restored, stood_still, warm, processor)
+
+    def _processor(self, placed: "Placed", count: int, settings: Settings) -> float:
+        """Microseconds of processors for a record, from the start of so many copies on."""
+        with ExitStack() as stack:
+            copies = [stack.enter_context(placed.fugu(KAFKA, settings.users)) for _ in range(count)]
+            first = copies[0]
+            first.wait_for(lambda now: now > 0, placed.published)
+            first.wait_for(
+                lambda _: all("taken over" in one.said for one in copies), placed.published
+            )
+            before = first.wait_for(lambda now: now > 0, placed.published)
+            began = sum(one.cost().cpu_seconds for one in copies)
+            first.wait_for(lambda now: now >= settings.records, placed.published)
+            spent = sum(one.cost().cpu_seconds for one in copies) - began
+            for one in copies:
+                one.stop()
+        return spent / (settings.records - before) * 1e6
 
     def _rate(self, placed: "Placed", name: str, settings: Settings) -> float:
         with placed.fugu(name, settings.users) as watched:
@@ -150,7 +188,7 @@ class KafkaState:
                 raise ChildFailed(f"{rows:,} rows were not read back")
         return Restored(rows, float(found[2]), took, kept)
 
-    def _stood_still(self, users: int) -> float:
+    def _stood_still(self, users: int, standby: str = "none") -> float:
         """Seconds from `kill -9` to the next committed release, under a steady load."""
         with ExitStack() as stack:
             source = stack.enter_context(self.topics.fresh("taken-over", 1))
@@ -158,7 +196,7 @@ class KafkaState:
             self._send(source, stream_of(users, 1).one_each(), users)
             first = stack.enter_context(placed.fugu(KAFKA, users))
             first.wait_for(lambda now: now >= users, placed.published)
-            second = stack.enter_context(placed.fugu(KAFKA, users))
+            second = stack.enter_context(placed.fugu(KAFKA, users, standby=standby))
             second.wait_for(lambda _: "copy " in second.said, placed.published)
             stack.enter_context(self._fed(source, users))
             with self._committed(placed.place.sink) as arrived:
@@ -244,8 +282,8 @@ class Placed:
     published: Callable[[], int]
     started: int = 0
 
-    def fugu(self, store: str, users: int) -> Watched:
-        """`fugu run`, once more."""
+    def fugu(self, store: str, users: int, **more: str) -> Watched:
+        """`fugu run`, once more; `more` is about the state."""
         kafka, state = STORES[store]
         self.started += 1
         own = {"topic": self.state} if store == KAFKA else {}
@@ -253,7 +291,7 @@ class Placed:
         contestant: Fugu = replace(
             FUGU,
             kafka={**FUGU.kafka, **kafka},
-            state={**state, **own, **room},
+            state={**state, **own, **room, **more},
             pipeline=self.place.sink,
         )
         folder = self.place.folder / str(self.started)

@@ -9,6 +9,8 @@ from bench.kafka_state import (
     RATIO,
     RESTORE_SECONDS,
     SESSION_SECONDS,
+    TWICE,
+    WARM_BEHIND_SESSION_SECONDS,
     Results,
 )
 from bench.page import Page
@@ -32,6 +34,11 @@ def kafka_state_page(results: Results) -> Page:
         _row(f"read {settings.rows:,} rows back, s", 1, [one.seconds for one in restored]),
         _row("start of a process until its next release, s", 1, starts),
         _row("no release after kill -9, s", 1, results.stood_still),
+        _row("the same with a warm copy (standby: all), s", 1, results.stood_still_warm),
+    ]
+    processor = [
+        _row(f"{count} {'copy' if count == 1 else 'copies'}", 1, found)
+        for count, found in results.processor_microseconds.items()
     ]
     return Page(
         "kafka-state",
@@ -47,6 +54,11 @@ def kafka_state_page(results: Results) -> Page:
                 rates,
             ),
             Grid("One partition, store: kafka", ["", "median", *rounds], rest),
+            Grid(
+                "Microseconds of processors for a record, 4 partitions",
+                ["", "median", *rounds],
+                processor,
+            ),
         ],
         [
             "Bytes are keys and values of the state topic, not compressed, and before they are "
@@ -64,6 +76,7 @@ def _row(name: str, decimals: int, found: list[float]) -> list[str]:
 
 def _verdicts(results: Results) -> list[str]:
     restore, still = median(one.seconds for one in results.restored), median(results.stood_still)
+    warm = median(results.stood_still_warm) - SESSION_SECONDS
     most = BEHIND_SESSION_SECONDS + SESSION_SECONDS
     return [
         f"- At least {RATIO} of the records/s of store: disk: {_said(results.ratio >= RATIO)}, "
@@ -72,6 +85,11 @@ def _verdicts(results: Results) -> list[str]:
         f"{_said(restore <= RESTORE_SECONDS)}, {restore:.1f} s.",
         f"- A partition stands still for at most {most:.0f} s after kill -9: "
         f"{_said(still <= most)}, {still:.1f} s.",
+        f"- With a warm copy, for at most {WARM_BEHIND_SESSION_SECONDS:.0f} s behind the session: "
+        f"{_said(warm <= WARM_BEHIND_SESSION_SECONDS)}, {warm:.1f} s.",
+        f"- Two copies release at least {TWICE} times as much as one, where each has a processor "
+        f"of its own and the brokers keep up: {_said(results.gain >= TWICE)}, {results.gain:.2f} "
+        "by the processor time that a record takes.",
     ]
 
 

@@ -7,6 +7,7 @@ reorder items: an item refers to the partition that it changes, which its copy o
 epochs and its recovery store are not used; a copy cuts between two polls.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -23,7 +24,8 @@ from fugu.dataflows.flows.plan import flow_name
 
 EPOCH = timedelta(days=1)
 """Longer than anybody waits: an epoch would only make workers wait for each other."""
-_SHORTEST_PAUSE, _LONGEST_PAUSE = timedelta(milliseconds=2), timedelta(milliseconds=20)
+_SHORTEST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.002, 0.02
+_AT_ONCE = datetime.fromtimestamp(0, UTC)
 
 Item = tuple[Copy, Taken]
 MakeCopies = Callable[[int, int], Sequence[Copy]]
@@ -73,17 +75,23 @@ class CopySourcePart(StatelessSourcePartition[Item]):
     def __init__(self, copies: Sequence[Copy]) -> None:
         self._copies = [*copies]
         self._running = [*copies]
-        self._arrived = datetime.now(UTC)
+        self._arrived = time.monotonic()
         self._found = False
 
     def next_batch(self) -> list[Item]:
-        """Return the next items, with nothing on its way; end once all copies have."""
+        """Return the next items, with nothing on its way; end once all copies have.
+
+        It is asked again at once while something comes, soon if nothing has come for long.
+        """
+        if not self._found:
+            silence = (time.monotonic() - self._arrived) / 10
+            time.sleep(min(max(_SHORTEST_PAUSE_SECONDS, silence), _LONGEST_PAUSE_SECONDS))
         items = [(copy, taken) for copy in [*self._running] for taken in self._next_of(copy)]
         if not self._running:
             raise StopIteration
         self._found = bool(items)
         if items:
-            self._arrived = datetime.now(UTC)
+            self._arrived = time.monotonic()
         return items
 
     def _next_of(self, copy: Copy) -> list[Taken]:
@@ -93,12 +101,9 @@ class CopySourcePart(StatelessSourcePartition[Item]):
             self._running.remove(copy)
             return []
 
-    def next_awake(self) -> datetime | None:
-        """Ask again at once while something comes, soon if nothing has come for long."""
-        if self._found:
-            return None
-        now = datetime.now(UTC)
-        return now + min(max(_SHORTEST_PAUSE, (now - self._arrived) / 10), _LONGEST_PAUSE)
+    def next_awake(self) -> datetime:
+        """Ask again at once: a later time would not come where the clock is set back before."""
+        return _AT_ONCE
 
     def close(self) -> None:
         """Commit nothing: bytewax calls this after errors, too."""

@@ -11,10 +11,11 @@ from pydantic import ValidationError
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.kafka.client import Reader
-from fugu.dataflows.state.changelog import Chain, Header, Place, read
+from fugu.dataflows.state.changelog import Chain, Header, OtherFormat, Place, read
 from fugu.dataflows.state.row_log import Table
 from fugu.dataflows.state.state_topic import FINGERPRINT
 
+_OF_ANOTHER_VERSION = "another version of Fugu wrote the state: "
 Opened = Callable[[int, bytes, bytes], bytes]
 """Opens the value of a record, by partition and key; `ValueError` where that fails."""
 
@@ -65,6 +66,11 @@ class ChainReader(Generic[Table]):
         """Raise `StartRefused` where a record of the chain is missing, or is another one."""
         if self._open is not None and not self._problem:
             self._problem = f"block {_name(self._open)} is not whole"
+        if self._problem.startswith(_OF_ANOTHER_VERSION):
+            raise StartRefused(
+                f"topic {self.topic}, partition {self.chain.partition}: {self._problem}. Let the "
+                "version that wrote it go on, in all copies; nothing is lost."
+            )
         if self._problem:
             raise StartRefused(
                 f"topic {self.topic}, partition {self.chain.partition}: the state topic lost "
@@ -100,6 +106,11 @@ class ChainReader(Generic[Table]):
             self._begin(place.generation)
         try:
             header, rows = read(content)
+        except OtherFormat as other:
+            self._problem = (
+                self._problem or f"{_OF_ANOTHER_VERSION}block {_name(place)} has {other}"
+            )
+            return
         except (ValidationError, ValueError):
             self._problem = self._problem or f"block {_name(place)} is damaged"
             return

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import from_json
 
 from fugu.dataflows.kafka.client import Entry
 from fugu.dataflows.state.row_log import Kept
@@ -142,10 +143,24 @@ def written(header: Header, body: bytes) -> bytes:
     return b"".join([len(described).to_bytes(_SIZE_BYTES, "little"), described, body])
 
 
+class OtherFormat(ValueError):
+    """Say that a block has a format that this version of Fugu does not read."""
+
+    def __init__(self, found: object) -> None:
+        super().__init__(f"format {found}; this one reads format {FORMAT}")
+
+
 def read(content: bytes) -> tuple[Header, bytes]:
-    """Return header and rows of a block; `ValueError` where it is none."""
+    """Return header and rows of a block; `ValueError` where it is none, or `OtherFormat`."""
     end = _SIZE_BYTES + int.from_bytes(content[:_SIZE_BYTES], "little")
-    return Header.model_validate_json(content[_SIZE_BYTES:end]), content[end:]
+    described = content[_SIZE_BYTES:end]
+    try:
+        return Header.model_validate_json(described), content[end:]
+    except ValidationError:
+        said = from_json(described)
+        if isinstance(said, dict) and said.get("format", FORMAT) != FORMAT:
+            raise OtherFormat(said["format"]) from None
+        raise
 
 
 def digest_of(before: bytes, content: bytes) -> bytes:

@@ -1,13 +1,16 @@
 """`make chaos`: rounds of faults drawn from a seed; exits with 1 at the first that shows."""
 
 import argparse
+import signal
 import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import get_args
 
-from tests.chaos.copies import Refused
+from tests.chaos.copies import Refused, Store
 from tests.chaos.faults import named
+from tests.chaos.loads import NAMES, load_of
 from tests.chaos.outcome import Wrong
 from tests.chaos.rounds import Rounds, plans
 from tests.kafka.cluster import Cluster
@@ -18,31 +21,39 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--store", choices=["disk", "kafka"], default="disk")
+    parser.add_argument("--store", choices=get_args(Store), default="kafka")
+    parser.add_argument("--load", choices=NAMES, default="city")
+    parser.add_argument("--minutes", type=float, default=60.0, help="play no round after them")
     parser.add_argument("--faults", nargs="+", choices=list(faults), default=list(faults))
     given = parser.parse_args()
     began = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
     def say(text: str) -> None:
         print(f"{time.monotonic() - began:7.1f} s  {text}", flush=True)
 
+    played = 0
     chosen = [faults[name] for name in given.faults]
     with TemporaryDirectory(prefix="fugu-chaos-") as folder, Cluster() as cluster:
-        rounds = Rounds(
-            cluster, Path(folder), store=given.store, seed=given.seed, rounds=given.rounds
-        )
+        load = load_of(given.load, given.rounds, given.seed)
+        rounds = Rounds(cluster, Path(folder), load, store=given.store, seed=given.seed)
         try:
             with rounds.running() as running:
-                for plan in plans(given.rounds, chosen, given.seed):
+                for plan in plans(given.rounds, chosen, given.seed, load.per_round):
+                    if time.monotonic() - began > 60 * given.minutes:
+                        break
                     say(f"round {plan.number}: {plan}")
                     running.play(plan)
-                say(f"{given.rounds} rounds are over; comparing with a run in peace")
+                    played = plan.number + 1
+                say(f"{played} rounds are over; waiting, and comparing with a run in peace")
         except (Wrong, Refused) as found:
-            say(f"seed {given.seed}, store {given.store}: {found}")
+            say(f"seed {given.seed}, store {given.store}, load {given.load}: {found}")
             return 1
         say(
-            f"equal, record for record. Copies ended by themselves {rounds.restarts} times;"
-            f" {rounds.aborted} releases were aborted and came again, the same bytes"
+            f"{played} rounds, seed {given.seed}, store {given.store}, load {given.load}:"
+            f" {rounds.released} releases and dead letters are equal, record for record. Copies"
+            f" ended by themselves {rounds.restarts} times; {rounds.aborted} releases were aborted"
+            " and came again, the same bytes"
         )
     return 0
 

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,12 +11,16 @@ from pathlib import Path
 from typing import Literal
 
 from fugu.dataflows.base.errors import NO_RESTART_HELPS
+from fugu.dataflows.copies.instance import VARIABLE
+from tests.chaos.clocks import wrong_clock
 from tests.faults.feeding import PARTITIONS
-from tests.kafka.pipelines import FUGU, SECRET, SECRET_VARIABLE
+from tests.kafka.pipelines import SECRET, SECRET_VARIABLE
+from tests.kafka.prepared import PreparedProcess, start
 
 Store = Literal["disk", "kafka"]
 STOP_SECONDS = 60
 BACK_OFF_SECONDS = 1.0
+HURRIED = "tests.faults.hurried"
 
 
 class Refused(AssertionError):
@@ -29,28 +34,42 @@ class Copy:
     pipeline: Path
     arguments: Sequence[str]
     log: Path
-    process: subprocess.Popen[bytes] = field(init=False)
+    name: str | None = None
+    process: PreparedProcess | subprocess.Popen[bytes] = field(init=False)
 
     def __post_init__(self) -> None:
         self.start()
 
-    def start(self) -> None:
+    def start(self, clock: str | None = None) -> None:
+        """Start it, or start it again; with a clock that is wrong by so much."""
         environment = {**os.environ, SECRET_VARIABLE: SECRET}
+        if self.name is not None:
+            environment[VARIABLE] = self.name
+        given = ["run", str(self.pipeline), *self.arguments]
+        if clock is None:
+            self.process = start(given, environment, Path(os.devnull), self.log, HURRIED)
+            return
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [FUGU, "run", self.pipeline, *self.arguments],
+                [sys.executable, "-m", HURRIED, *given],
                 stdin=subprocess.DEVNULL,
                 stderr=log,
-                env=environment,
+                env=environment | wrong_clock(clock),
             )
 
     def end(self) -> None:
-        """Stop it gracefully, which must take it less than a grace period."""
+        """Ask it to stop, which must take it less than a grace period.
+
+        Where the group gives its partitions away in that moment, its last cut is refused. It says
+        so, and ends with 1: what it held is aborted, and others make it again.
+        """
         self.process.send_signal(signal.SIGCONT)
         self.process.terminate()
         code = self.process.wait(STOP_SECONDS)
         # A copy that was asked to stop before it handles signals ends by the signal.
-        if code not in (0, -signal.SIGTERM):
+        last = self.tail().splitlines()[-1:]
+        given_away = code == 1 and any("Nothing that was not yet committed" in one for one in last)
+        if code not in (0, -signal.SIGTERM) and not given_away:
             raise Refused(f"a copy stopped with {code}:\n{self.tail()}")
 
     def tail(self) -> str:
@@ -61,11 +80,13 @@ class Copies:
     """Run a pipeline in several processes, and start again what ends by itself, as a kubelet does.
 
     With `store: disk` each process has its part of the shards, and their number changes as an
-    operator changes it: all stop, and others start. With `store: kafka` copies come and go.
+    operator changes it: all stop, and others start. With `store: kafka` copies come and go. They
+    take turns with files of the pipeline, which differ in how Kafka is reached, and who is warm;
+    those of the first have names that they keep.
     """
 
-    def __init__(self, pipeline: Path, store: Store, count: int) -> None:
-        self._pipeline = pipeline
+    def __init__(self, pipelines: Sequence[Path], store: Store, count: int) -> None:
+        self._pipelines = pipelines
         self._store = store
         self._copies: list[Copy] = []
         self._started = 0
@@ -100,10 +121,10 @@ class Copies:
         """Let a copy that was paused go on, as if no time had passed."""
         self._copies[number].process.send_signal(signal.SIGCONT)
 
-    def restart(self, number: int) -> None:
-        """Stop a copy gracefully, and start it again."""
+    def restart(self, number: int, clock: str | None = None) -> None:
+        """Stop a copy gracefully, and start it again, perhaps with a wrong clock."""
         self._copies[number].end()
-        self._copies[number].start()
+        self._copies[number].start(clock)
 
     def tend(self) -> None:
         """Start again what has ended by itself a second ago; `Refused` where that cannot help."""
@@ -143,5 +164,8 @@ class Copies:
             for shard in range(number, PARTITIONS, count):
                 arguments += ["--shard", f"{shard}/{PARTITIONS}"]
         self._started += 1
-        log = self._pipeline.with_suffix(f".{self._started}.log")
-        return Copy(self._pipeline, arguments, log)
+        turn = number % len(self._pipelines)
+        pipeline = self._pipelines[turn]
+        log = pipeline.with_suffix(f".{self._started}.log")
+        name = None if turn or self._store == "disk" else f"copy-{number}"
+        return Copy(pipeline, arguments, log, name)

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.chaos.copies import Copies
+from tests.chaos.outcome import Wrong
 from tests.faults.feeding import PARTITIONS
+from tests.faults.hurried import SESSION_SECONDS as HURRIED_SESSION_SECONDS
 from tests.kafka.cluster import BROKERS, SESSION_SECONDS, Cluster
 
-PAUSE_SECONDS = {"disk": 4.0, "kafka": 14.0}
-"""How long a copy is paused: with `store: kafka` for longer than its session in the group."""
-SLOW_SECONDS = 3.0
+PAUSE_SECONDS = HURRIED_SESSION_SECONDS + 1.5
+"""How long a copy is paused or cut off: for longer than its session in the group."""
+SLOW_SECONDS = 2.0
+PATIENCE_SECONDS = 60
+CLOCKS = ["+1d", "-1d", "+30s", "-30s"]
+"""How wrong a clock is."""
 
 
 @dataclass(frozen=True)
@@ -20,10 +25,15 @@ class Scene:
     """What faults act on. `go_on` feeds and looks after copies while a fault lasts."""
 
     copies: Copies
-    cluster: Cluster
+    brokers: Cluster | None
     random: Random
-    pause_seconds: float
     go_on: Callable[[float], None]
+
+    @property
+    def cluster(self) -> Cluster:
+        """Return the brokers, where there are several."""
+        assert self.brokers is not None
+        return self.brokers
 
     def any_copy(self) -> int:
         return self.random.randrange(len(self.copies))
@@ -53,7 +63,7 @@ def pause_a_copy(scene: Scene) -> None:
     """With `store: kafka` it wakes as a zombie: others have its partitions by then."""
     number = scene.any_copy()
     scene.copies.pause(number)
-    scene.go_on(scene.pause_seconds)
+    scene.go_on(PAUSE_SECONDS)
     scene.copies.go_on(number)
 
 
@@ -68,8 +78,14 @@ def slow_a_copy(scene: Scene) -> None:
         time.sleep(0.01)
 
 
+def scale_from_one_to_four_to_two(scene: Scene) -> None:
+    for count in (1, PARTITIONS, 2):
+        scene.copies.scale(count)
+        scene.go_on(scene.random.uniform(0, 1.0))
+
+
 def scale(scene: Scene) -> None:
-    """1 → 4 → 2 and the like, one after another and under load."""
+    """To any other number of copies."""
     others = [n for n in range(1, PARTITIONS + 1) if n != len(scene.copies)]
     scene.copies.scale(scene.random.choice(others))
 
@@ -78,6 +94,24 @@ def restart_copies_one_by_one(scene: Scene) -> None:
     for number in range(len(scene.copies)):
         scene.copies.restart(number)
         scene.go_on(0.5)
+
+
+def start_with_a_wrong_clock(scene: Scene) -> None:
+    scene.copies.restart(scene.any_copy(), scene.random.choice(CLOCKS))
+
+
+def cut_a_network(scene: Scene) -> None:
+    """All copies that come by a relay are alone, for longer than their sessions, and come back.
+
+    What they had sent arrives late, after others have gone on, or never.
+    """
+    relays = scene.cluster.relays
+    for relay in relays:
+        relay.cut()
+    scene.go_on(PAUSE_SECONDS)
+    late = scene.random.random() < 0.5
+    for relay in relays:
+        relay.mend(late=late)
 
 
 def kill_a_broker(scene: Scene) -> None:
@@ -115,6 +149,18 @@ def restart_brokers_one_by_one(scene: Scene) -> None:
         mend(scene)
 
 
+def fill_the_disk_of_a_broker(scene: Scene) -> None:
+    """It ends by itself, and starts again once there is room."""
+    number = scene.any_broker()
+    scene.cluster.fill_the_disk(number)
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not scene.cluster.has_ended(number):
+        if time.monotonic() > until:
+            raise Wrong(f"broker {number} goes on though it can write nothing")
+        scene.go_on(0.1)
+    mend(scene)
+
+
 def kill_a_copy_and_a_broker(scene: Scene) -> None:
     scene.cluster.kill(scene.any_broker())
     scene.copies.kill(scene.any_copy())
@@ -136,7 +182,9 @@ OF_COPIES: tuple[Fault, ...] = (
     pause_a_copy,
     slow_a_copy,
     scale,
+    scale_from_one_to_four_to_two,
     restart_copies_one_by_one,
+    start_with_a_wrong_clock,
 )
 OF_BROKERS: tuple[Fault, ...] = (
     kill_a_broker,
@@ -145,6 +193,8 @@ OF_BROKERS: tuple[Fault, ...] = (
     kill_all_brokers,
     restart_brokers_one_by_one,
     kill_a_copy_and_a_broker,
+    fill_the_disk_of_a_broker,
+    cut_a_network,
 )
 ALL = OF_COPIES + OF_BROKERS
 
@@ -155,11 +205,14 @@ def named() -> Mapping[str, Fault]:
 
 
 @contextmanager
-def everything_running(cluster: Cluster) -> Iterator[None]:
+def everything_running(cluster: Cluster | None) -> Iterator[None]:
     """End with all brokers up, whatever a fault has left."""
     try:
         yield
     finally:
-        for number in cluster.running:
-            cluster.go_on(number)
-        cluster.start_all()
+        if cluster is not None:
+            for relay in cluster.relays:
+                relay.mend(late=True)
+            for number in cluster.running:
+                cluster.go_on(number)
+            cluster.start_all()

@@ -3,36 +3,37 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+import orjson
+
 from tests.chaos.copies import Copies, Store
-from tests.chaos.faults import PAUSE_SECONDS, Fault, Scene, everything_running
+from tests.chaos.faults import Fault, Scene, everything_running
+from tests.chaos.loads import Load
 from tests.chaos.outcome import (
     Followed,
+    Topic,
     Wrong,
     check_equal,
     check_no_release_twice,
     check_one_content,
-    count_source,
+    check_same_entries,
 )
-from tests.faults.feeding import PARTITIONS, PacedFeed, paced_feed, stream
-from tests.kafka.cluster import BROKERS, Cluster
-from tests.kafka.pipelines import MEMORYLESS, Document, pipeline_document, running, write_pipeline
+from tests.faults.feeding import PARTITIONS, PacedFeed, paced_feed
+from tests.kafka.broker import Broker
+from tests.kafka.cluster import Cluster
+from tests.kafka.pipelines import MEMORYLESS, Document, fugu, running, write_pipeline
 from tests.kafka.records import read_topic
 from tests.kafka.topics import TopicFactory
 
-PER_ROUND = 4_000
-FAULTS_PER_ROUND = 2
+FAULTS_PER_ROUND = 1
 COPIES = 2
-BUDGET = 20
-"""Each release costs one: users of many rounds come to the end of their budget."""
 PATIENCE_SECONDS = 300
 CLIENT = "librdkafka"
+EVERY = "200ms"
 CHUNK = 100
-AHEAD = 500
-"""How many records may wait for their outcome before more are written."""
 
 
 @dataclass(frozen=True)
@@ -46,142 +47,184 @@ class Plan:
         return ", ".join(f"{fault.__name__} at {at}" for at, fault in self.faults)
 
 
-def plans(rounds: int, faults: Sequence[Fault], seed: int) -> Iterator[Plan]:
-    """Draw what happens in each round; the same seed draws the same."""
+def plans(
+    rounds: int, faults: Sequence[Fault], seed: int, per_round: int, each: int = FAULTS_PER_ROUND
+) -> Iterator[Plan]:
+    """Draw what happens in each round, of so many records; the same seed draws the same."""
     random = Random(seed)
+    part = per_round // each
     for number in range(rounds):
-        chosen = [random.choice(faults) for _ in range(FAULTS_PER_ROUND)]
-        part = PER_ROUND // FAULTS_PER_ROUND
-        ats = [part * n + random.randrange(part) for n in range(FAULTS_PER_ROUND)]
+        chosen = [random.choice(faults) for _ in range(each)]
+        ats = [part * n + random.randrange(part) for n in range(each)]
         yield Plan(number, list(zip(ats, chosen, strict=True)))
-
-
-def document(cluster: Cluster, topics: TopicFactory, source: str, store: Store) -> Document:
-    """Return a pipeline over `source` with topics of its own, and budgets that come to an end."""
-    made = pipeline_document(cluster.bootstrap, source, topics("sanitized", partitions=PARTITIONS))
-    made["name"] = source.removeprefix("fugu-test-")
-    made["kafka"]["client"] = CLIENT
-    made["budget"] = {"total": BUDGET, "when_exhausted": "repeat"}
-    made["sink"] |= {
-        "key": "original",
-        "dead_letters": topics("dead", partitions=PARTITIONS),
-    }
-    every = "500ms"
-    made["state"] = (
-        {"directory": "state", "every": every, "shards": PARTITIONS}
-        if store == "disk"
-        else {"store": "kafka", "every": every}
-    )
-    return made
 
 
 class Rounds:
     """One pipeline in several copies, its feed, and everything that it has published."""
 
     def __init__(
-        self, cluster: Cluster, folder: Path, *, store: Store, seed: int, rounds: int
+        self, kafka: Broker | Cluster, folder: Path, load: Load, *, store: Store, seed: int
     ) -> None:
-        self._cluster = cluster
-        self._store = store
+        self._kafka, self._load, self._store = kafka, load, store
+        self._brokers = kafka if isinstance(kafka, Cluster) else None
         self._random = Random(seed)
         self._folder = folder
-        topics = TopicFactory(cluster.bootstrap, BROKERS)
-        self._topics = topics
-        self._source = topics("private", partitions=PARTITIONS)
-        self._document = document(cluster, topics, self._source, store)
-        self._stream = stream(PER_ROUND * rounds, seed=seed)
-        self.restarts = self.aborted = 0
+        self._topics = TopicFactory(kafka.bootstrap, kafka.replicas)
+        self._source = self._topics("private", partitions=PARTITIONS)
+        self._document = self._made()
+        self.restarts = self.aborted = self.released = 0
 
-    @property
-    def _sinks(self) -> list[str]:
-        sink = self._document["sink"]
-        return [sink["topic"], sink["dead_letters"]]
+    def _made(self) -> Document:
+        """Return the pipeline, with topics of its own."""
+        made = self._load.document(self._kafka.bootstrap, self._topics, self._source)
+        made["kafka"]["client"] = CLIENT
+        return made
 
     @contextmanager
     def running(self) -> Iterator["Running"]:
         """Run the pipeline, end it gracefully, and demand what one run in peace publishes."""
-        bootstrap = self._cluster.bootstrap
-        path = write_pipeline(self._folder / "disturbed", self._document, MEMORYLESS)
-        copies = Copies(path, self._store, COPIES)
+        bootstrap = self._kafka.bootstrap
+        files = self._files()
+        copies = Copies(files, self._store, COPIES)
         try:
             with (
-                everything_running(self._cluster),
-                closing(Followed(bootstrap, self._sinks)) as followed,
-                paced_feed(bootstrap, self._document, self._stream) as feed,
+                everything_running(self._brokers),
+                closing(Followed(bootstrap, sinks_of(self._document))) as followed,
+                paced_feed(bootstrap, self._document, self._load.stream) as feed,
             ):
-                yield Running(copies, self._cluster, feed, followed, self._random, self._store)
+                played = Running(self._load, copies, feed, followed)
+                played.scene = Scene(copies, self._brokers, self._random, played.go_on)
+                yield played
+                played.finish()
                 copies.stop()
-                followed.count()
-                self._check(followed)
+                followed.read_on()
+                self._check(followed, files[0])
         finally:
             self.restarts = copies.restarts
             copies.abandon()
 
-    def _check(self, followed: Followed) -> None:
+    def _files(self) -> list[Path]:
+        """Return files of the pipeline that copies run, in turns: the second one's are warm."""
+        folder, made = self._folder / "disturbed", self._document
+        if self._store == "disk":
+            made["state"] = {"directory": "state", "every": EVERY, "shards": PARTITIONS}
+            return [write_pipeline(folder, made, MEMORYLESS)]
+        made["state"] = {"store": "kafka", "every": EVERY, "topic": f"{made['name']}.state"}
+        made["sink"]["create"] = True
+        warm = made | {"state": made["state"] | {"standby": "all"}}
+        if self._brokers is not None:
+            warm["kafka"] = made["kafka"] | {"bootstrap": self._brokers.relayed}
+        return [
+            write_pipeline(folder, made, MEMORYLESS),
+            write_pipeline(folder / "warm", warm, MEMORYLESS),
+        ]
+
+    def _check(self, followed: Followed, disturbed: Path) -> None:
         """Compare with one process that nobody disturbs."""
-        peaceful = document(self._cluster, self._topics, self._source, "disk")
-        peaceful["state"]["shards"] = 1
-        sinks = [peaceful["sink"]["topic"], peaceful["sink"]["dead_letters"]]
-        total = sum(map(len, (r for t in followed.found.values() for r in t.values())))
+        bootstrap, peaceful = self._kafka.bootstrap, self._made()
+        peaceful["state"] = {"directory": "state", "every": EVERY}
+        total = [count_of(topic) for topic in followed.read_on()]
+        self.released = sum(total)
         path = write_pipeline(self._folder / "undisturbed", peaceful, MEMORYLESS)
-        followed_in_peace = Followed(self._cluster.bootstrap, sinks)
-        with closing(followed_in_peace) as other, running(path) as process:
-            process.wait_until(lambda: other.count() >= total, seconds=PATIENCE_SECONDS)
+        in_peace = Followed(bootstrap, sinks_of(peaceful))
+
+        def is_there() -> bool:
+            return all(
+                count_of(topic) >= wanted
+                for topic, wanted in zip(in_peace.read_on(), total, strict=True)
+            )
+
+        with closing(in_peace) as other, running(path) as process:
+            process.wait_until(is_there, seconds=PATIENCE_SECONDS)
             if process.stop() != 0:
                 raise Wrong(process.stderr)
-            other.count()
-            for mine, theirs in zip(self._sinks, sinks, strict=True):
-                check_equal(followed.found[mine], other.found[theirs])
-                written = read_topic(self._cluster.bootstrap, mine, "read_uncommitted")
-                self.aborted += check_one_content(written)
+            for mine, theirs in zip(followed.read_on(), other.read_on(), strict=True):
+                check_equal(mine, theirs)
+        for topic in sinks_of(self._document):
+            written = read_topic(bootstrap, topic, "read_uncommitted")
+            self.aborted += check_one_content(written)
+        self._check_log(peaceful)
+        if spent(disturbed) != spent(path):
+            raise Wrong("the ledger says of some stream that it has spent something else")
+
+    def _check_log(self, peaceful: Document) -> None:
+        """Compare the partial sums that copies have told each other."""
+        bootstrap, log = self._kafka.bootstrap, self._document["sink"].get("partials")
+        if log is None:
+            return
+        here, there = (
+            read_topic(bootstrap, document["sink"]["partials"])[0]
+            for document in (self._document, peaceful)
+        )
+        check_same_entries(here, there)
+        self.aborted += check_one_content(read_topic(bootstrap, log, "read_uncommitted"))
 
 
 @dataclass
 class Running:
     """A pipeline in the middle of its rounds."""
 
+    load: Load
     copies: Copies
-    cluster: Cluster
     feed: PacedFeed
     followed: Followed
-    random: Random
-    store: Store
+    scene: Scene = field(init=False)
+    _end: int = field(default=0, init=False)
 
     def play(self, plan: Plan) -> None:
-        """Feed the records of a round, let its faults happen, and wait for all outcomes."""
-        before = self.followed.count()
-        self._end = (plan.number + 1) * PER_ROUND
-        scene = Scene(
-            self.copies, self.cluster, self.random, PAUSE_SECONDS[self.store], self._go_on
-        )
+        """Feed the records of a round, and let its faults happen when their moment has come."""
+        begin = plan.number * self.load.per_round
+        self._end = begin + self.load.per_round
         for at, fault in plan.faults:
-            self._wait(before + at)
-            fault(scene)
+            self._wait(self.load.due(begin + at))
+            fault(self.scene)
+
+    def finish(self) -> None:
+        """Feed what is left, and wait for all that must come of it."""
+        self._end = len(self.load.stream.placed)
         while self.feed.fed < self._end:
-            self._advance()
-        self._wait(count_source(self.cluster.bootstrap, self.feed.document["source"]["topic"]))
-        for topic in self.followed.found.values():
+            self.go_on(0.0)
+        self._wait(self.load.due(self._end))
+        for topic in self.followed.read_on():
             check_no_release_twice(topic)
 
-    def _go_on(self, seconds: float) -> None:
+    def go_on(self, seconds: float) -> None:
+        """Feed and look after copies for a while."""
         until = time.monotonic() + seconds
         while self._advance() >= 0 and time.monotonic() < until:
             time.sleep(0.02)
 
-    def _wait(self, outcomes: int) -> None:
+    def _wait(self, due: int) -> None:
         until = time.monotonic() + PATIENCE_SECONDS
-        while (there := self._advance()) < outcomes:
+        while self._advance() < due:
             if time.monotonic() > until:
                 raise Wrong(
-                    f"{there} records have an outcome, {outcomes} should, and nothing more came in"
+                    f"of {due} there are {self._advance()}, and nothing more came in"
                     f" {PATIENCE_SECONDS} s:\n{self.copies.tails()}"
                 )
             time.sleep(0.02)
 
     def _advance(self) -> int:
-        """Look after copies and feed a little; returns how many records have an outcome."""
+        """Look after copies and feed a little; returns how far the pipeline has come."""
         self.copies.tend()
-        there = self.followed.count()
-        if self.feed.fed < self._end and self.feed.fed - there < AHEAD:
-            self.feed.feed(min(CHUNK, self._end - self.feed.fed))
-        return there
+        done, fed = self.load.done(self.followed.read_on()), self.feed.fed
+        if fed < self._end and self.load.due(max(0, fed - self.load.ahead)) <= done:
+            self.feed.feed(min(CHUNK, self._end - fed))
+        return done
+
+
+def sinks_of(document: Document) -> list[str]:
+    """Return what is published: the sanitized topic, and dead letters."""
+    sink = document["sink"]
+    return [sink["topic"], sink["dead_letters"]]
+
+
+def count_of(topic: Topic) -> int:
+    """Return how many records a topic holds."""
+    return sum(map(len, topic.values()))
+
+
+def spent(pipeline: Path) -> list[tuple[str, int, bool]]:
+    """Return what the ledger says that streams have spent."""
+    content = orjson.loads(fugu("ledger", pipeline, "--json"))
+    return sorted((one["stream"], one["tenths"], one["exhausted"]) for one in content["streams"])

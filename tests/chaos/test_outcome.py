@@ -5,8 +5,17 @@ from dataclasses import replace
 import pytest
 
 from tests.chaos.faults import ALL, named
-from tests.chaos.outcome import Topic, Wrong, check_equal, check_no_release_twice, check_one_content
-from tests.chaos.rounds import FAULTS_PER_ROUND, PER_ROUND, plans
+from tests.chaos.loads import City
+from tests.chaos.outcome import (
+    Topic,
+    Wrong,
+    check_equal,
+    check_no_release_twice,
+    check_one_content,
+    check_same_entries,
+)
+from tests.chaos.rounds import FAULTS_PER_ROUND, plans
+from tests.faults.test_aggregate_crashes import BEGIN, SECOND, ZONES
 from tests.kafka.records import Record
 
 
@@ -14,6 +23,7 @@ def release(name: bytes, value: bytes = b"{}") -> Record:
     return Record(b"ada", value, (("fugu-release", name),), 1)
 
 
+PER_ROUND = 500
 PEACE: Topic = {0: [release(b"a"), release(b"b")], 1: [release(b"c")]}
 
 
@@ -49,10 +59,34 @@ def test_a_second_draw_of_one_release_is_told_also_of_aborted_ones() -> None:
         check_one_content({0: [release(b"a", b"1"), release(b"a", b"2")]})
 
 
+def test_an_entry_of_the_log_that_comes_twice_or_is_another_one_is_told() -> None:
+    check_same_entries(PEACE[0], PEACE[0][::-1])
+    for disturbed in ([*PEACE[0], PEACE[0][0]], [PEACE[0][0]], [PEACE[0][0], release(b"b", b"1")]):
+        with pytest.raises(Wrong, match="the internal log holds"):
+            check_same_entries(disturbed, PEACE[0])
+
+
+def test_a_tick_counts_once_all_its_figures_are_there_and_the_last_one_with_all_refusals() -> None:
+    city = City.of(rounds=1, seed=1)
+    fed = len(city.stream.placed)
+
+    def figure(tick: int, group: str) -> Record:
+        start = BEGIN + tick * SECOND
+        return Record(None, b'{"start": %d, "group": "%b"}' % (start, group.encode()))
+
+    refused: Topic = {0: [release(b"r")] * city.refused}
+    last = city.due(fed) - 1
+    assert city.done([{0: []}, {0: []}]) == city.due(0) == 0
+    assert city.done([{0: [figure(4, ZONES[0])]}, {0: []}]) == 4
+    assert city.done([{0: [figure(4, ZONES[-1])]}, {0: []}]) == 5
+    assert city.done([{0: [figure(last, ZONES[-1])]}, {0: []}]) < city.due(fed)
+    assert city.done([{0: [figure(last, ZONES[-1])]}, refused]) == city.due(fed)
+
+
 def test_a_seed_draws_the_same_rounds_again() -> None:
-    rounds = list(plans(50, ALL, 7))
-    assert rounds == list(plans(50, ALL, 7))
-    assert rounds != list(plans(50, ALL, 8))
+    rounds = list(plans(50, ALL, 7, PER_ROUND))
+    assert rounds == list(plans(50, ALL, 7, PER_ROUND))
+    assert rounds != list(plans(50, ALL, 8, PER_ROUND))
     assert {fault for plan in rounds for _, fault in plan.faults} == set(named().values())
     for plan in rounds:
         ats = [at for at, _ in plan.faults]

@@ -1,6 +1,7 @@
 """The Helm chart renders what Kubernetes accepts and Fugu runs, and refuses what would not run."""
 
 import copy
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,34 @@ OLDEST, NEWEST = "1.28", "1.37"
 every_case = pytest.mark.parametrize(
     "values", [values_of(c) for c in CASES], ids=[c.stem for c in CASES]
 )
+
+
+def test_every_value_is_changed_by_a_case() -> None:
+    """So what is rendered, linted and checked below is all that the chart can make."""
+    usual = values_of(CHART / "values.yaml")
+    cases = [values_of(path) for path in CASES]
+    unchanged = [
+        ".".join(path)
+        for path, value in leaves(usual)
+        if all(found_at(values, path) in (None, value) for values in cases)
+    ]
+    assert unchanged == []
+
+
+def leaves(values: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """List where each value is, and what it is."""
+    if isinstance(values, dict) and values:
+        for name, value in values.items():
+            yield from leaves(value, (*path, name))
+    else:
+        yield path, values
+
+
+def found_at(values: Any, path: tuple[str, ...]) -> Any:
+    """Return the value there; None where a case leaves it out."""
+    for name in path:
+        values = values.get(name) if isinstance(values, dict) else None
+    return values
 
 
 @every_case

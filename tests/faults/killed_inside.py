@@ -20,18 +20,15 @@ from typing import Any
 from fugu.dataflows.commands.cli import fugu
 from fugu.dataflows.flows.told_moves import ToldMoves
 from fugu.dataflows.kafka.native.copy_writer import NativeCopyWriter
-from fugu.dataflows.kafka.native.settings import MEMBER
 from fugu.dataflows.kafka.sink import KafkaSinkPart
 from fugu.dataflows.publishing.lease import Leases
 from fugu.dataflows.stages.coverage import Coverage
 from fugu.dataflows.stages.log_entries import PoliciesCovered
 from fugu.dataflows.stages.merging import Merging
-from fugu.dataflows.state import changelog, row_log
 from fugu.dataflows.state.chain_reader import ChainReader
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.row_log import RowLog, log_files
-
-EARLY_GENERATION_BYTES = 4_096
+from tests.faults.hurried import hurry
 
 
 @dataclass(frozen=True)
@@ -147,8 +144,7 @@ def _arm(point: Point, occurrence: int) -> None:
 
 def main() -> None:
     """Run the command of the arguments."""
-    MEMBER.update({"session.timeout.ms": 3_000, "heartbeat.interval.ms": 300})
-    row_log._SMALL_BYTES = changelog._LEAST_GENERATION_BYTES = EARLY_GENERATION_BYTES
+    hurry()
     _arm(POINTS[sys.argv[1]], int(sys.argv[2]))
     sys.argv[1:] = sys.argv[3:]
     fugu.main()

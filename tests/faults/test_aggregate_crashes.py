@@ -48,9 +48,9 @@ def test_killed_processes_release_the_series_of_an_undisturbed_run(
     assert b"user" not in logs
 
 
-def trips(users: int = USERS, ticks: int = TICKS) -> tuple[list[Placed], int]:
+def trips(users: int = USERS, ticks: int = TICKS, seed: int = 5) -> tuple[list[Placed], int]:
     """Everybody moves about; some records come twice or out of order, and so many late."""
-    random, timed, refused = Random(5), [], 0
+    random, timed, refused = Random(seed), [], 0
     for tick in range(ticks):
         for user in range(users):
             at = BEGIN + tick * SECOND + random.randrange(900)

@@ -1,4 +1,7 @@
-"""Copies that bound and copies that merge are killed, and figures are those of one run on disk."""
+"""Copies that bound and copies that merge are killed, and figures are those of one run on disk.
+
+Here they die at points that are chosen. In `make test` they are killed at any (tests/chaos).
+"""
 
 import signal
 import time
@@ -46,13 +49,9 @@ def totals(bootstrap: str, topics: TopicFactory, parts: int) -> City:
     return City.of(bootstrap, topics, rentals(), operator, RENTED, parts)
 
 
-@pytest.mark.slow
+@pytest.mark.acceptance
 @pytest.mark.usefixtures("in_process")
-@pytest.mark.parametrize(
-    "make_city",
-    [moving, *(pytest.param(make, marks=pytest.mark.acceptance) for make in (capped, totals))],
-    ids=["moving", "capped", "totals"],
-)
+@pytest.mark.parametrize("make_city", [moving, capped, totals], ids=["moving", "capped", "totals"])
 def test_copies_that_die_at_random_points_leave_the_figures_of_one_run(
     bootstrap: str,
     topics: TopicFactory,
@@ -81,14 +80,9 @@ def test_copies_that_die_at_random_points_leave_the_figures_of_one_run(
     city.require_one_run()
 
 
-@pytest.mark.slow
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
-    ("points", "processes"),
-    [
-        (IN_A_CUT, 1),
-        pytest.param(IN_A_MERGE | IN_A_CUT, 3, marks=pytest.mark.acceptance),
-    ],
-    ids=["one", "two"],
+    ("points", "processes"), [(IN_A_CUT, 1), (IN_A_MERGE | IN_A_CUT, 3)], ids=["one", "two"]
 )
 def test_processes_killed_in_a_merge_and_in_a_cut_leave_the_figures_of_one_run(
     bootstrap: str, topics: TopicFactory, tmp_path: Path, points: dict[str, int], processes: int

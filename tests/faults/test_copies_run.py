@@ -2,22 +2,32 @@
 
 import os
 import sys
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
+from kafka import KafkaAdminClient
 
 from tests.faults.copies import committed, copied_document, named
 from tests.faults.feeding import PARTITIONS, paced_feed, stream
 from tests.faults.outcomes import check_one_outcome_each, published
-from tests.kafka.pipelines import fugu, running, write_pipeline
+from tests.kafka.pipelines import Document, fugu, running, write_pipeline
+from tests.kafka.ports import HOST, free_ports
 from tests.kafka.topics import TopicFactory
 
 RECORDS = 2_000
 BYTEWAX = [sys.executable, "-m", "tests.faults.bytewax_run"]
 
 
+def members(bootstrap: str, document: Document) -> int:
+    """How many the consumer group of a pipeline has."""
+    group = f"fugu.{document['name']}"
+    with closing(KafkaAdminClient(bootstrap_servers=bootstrap)) as admin:
+        return len(admin.describe_groups([group])[group]["members"])
+
+
 @pytest.mark.slow
-def test_two_copies_under_one_supervisor_then_workers_of_bytewax_share_one_pipeline(
+def test_two_copies_under_one_supervisor_then_a_cluster_of_bytewax_share_one_pipeline(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:
     private = stream(RECORDS, seed=27)
@@ -32,9 +42,18 @@ def test_two_copies_under_one_supervisor_then_workers_of_bytewax_share_one_pipel
             feed.feed(RECORDS // 2)
             both.wait_until(lambda: committed(bootstrap, document) == RECORDS // 2)
             assert both.stop() == 0, both.stderr
-        with running(pipeline, "-w", "2", command=BYTEWAX) as workers:
+        port = free_ports(2)
+        addresses = f"{HOST}:{port};{HOST}:{port + 1}"
+        with ExitStack() as cluster:
+            one, other = (
+                cluster.enter_context(
+                    running(pipeline, "-i", str(number), "-a", addresses, command=BYTEWAX)
+                )
+                for number in range(2)
+            )
             feed.feed(RECORDS)
-            workers.wait_until(lambda: committed(bootstrap, document) == RECORDS)
-            workers.kill()
+            one.wait_until(lambda: committed(bootstrap, document) == RECORDS)
+            assert members(bootstrap, document) == 2, "each process is a copy of its own"
+            other.kill()
     check_one_outcome_each(private, *published(bootstrap, document))
     assert not [name for name in os.listdir(tmp_path) if "state" in name or "refused" in name]

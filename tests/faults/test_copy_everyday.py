@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from kafka import KafkaAdminClient, TopicPartition
 
-from fugu.dataflows.base.errors import GivenAway
+from fugu.dataflows.base.errors import GivenAway, StartRefused
+from fugu.dataflows.copies.copy import Copy
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.native.settings import MEMBER
+from fugu.dataflows.state import changelog
 from tests.faults.copies import FEW, House, run_to_its_end, step, take_in
 from tests.kafka.topics import TopicFactory
 from tests.kafka.transactions import transaction, transactional_producer
@@ -137,6 +139,63 @@ def test_a_copy_that_is_given_added_partitions_alone_says_that_it_is_spare(house
     assert second.owned == {}
 
 
+def take_in_both(copy: Copy, house: House) -> None:
+    """Commit what is fed to two partitions."""
+    end = house.feed(partitions=range(2))
+    for partition in range(2):
+        take_in(copy, end, partition)
+    copy.cut()
+
+
+def test_a_version_with_another_law_is_refused_beside_copies_that_go_on(
+    make: Callable[..., House],
+) -> None:
+    """The start of a process refuses it before; here it is in the group already."""
+    house = make(2)
+    first = house.first()
+    take_in_both(first, house)
+
+    def newer(plan: StreamsPlan) -> StreamsPlan:
+        changed = {"implementation": plan.fingerprint.implementation + 1}
+        return replace(plan, fingerprint=plan.fingerprint.model_copy(update=changed))
+
+    other = house.copies.join("newer", newer)
+    with pytest.raises(StartRefused, match="another version of Fugu wrote the state"):
+        house.copies.settle(1, 1)
+    other.close()
+    house.copies.running.remove(other)
+    house.copies.settle(2)
+    take_in_both(first, house)
+    for partition in range(2):
+        house.require_one_outcome_each(partition)
+
+
+def test_a_version_before_is_refused_what_one_with_other_blocks_has_written(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A roll back after a version that writes another format says whose the state is."""
+    first = house.first()
+    take_in(first, house.feed())
+    first.cut()
+    first.leave()
+    house.copies.running.clear()
+    as_today = changelog.written
+    with monkeypatch.context() as newer:
+        newer.setattr(
+            changelog,
+            "written",
+            lambda *block: as_today(*block).replace(b'"format":1', b'"format":2'),
+        )
+        second = house.first("newer")
+        take_in(second, house.feed())
+        second.cut()
+        second.leave()
+    house.copies.running.clear()
+    with pytest.raises(StartRefused, match=r"another version.* has format 2; this one reads"):
+        house.successor()
+    assert len(house.released()) == 2 * FEW
+
+
 @pytest.mark.slow
 def test_a_copy_that_stood_still_in_a_restore_begins_again_and_is_not_refused(
     make: Callable[..., House], monkeypatch: pytest.MonkeyPatch
@@ -168,6 +227,27 @@ def test_a_copy_that_stood_still_in_a_restore_begins_again_and_is_not_refused(
     with pytest.raises(GivenAway):
         run_to_its_end(sleeper)
     house.require_one_outcome_each()
+
+
+def test_positions_are_told_while_another_member_keeps_the_group_waiting(
+    make: Callable[..., House],
+) -> None:
+    """Of an aggregate it may be the other member of the same process, which waits for this one."""
+    house = make(2)
+    first, second = house.first(), house.copies.join("second")
+    deadline = time.monotonic() + 30
+    while len(first.owned) == 2:
+        assert time.monotonic() < deadline
+        step(first)
+        time.sleep(0.01)
+    house.copies.join("third")
+    time.sleep(1.0)
+    assert second.owned == {}, "it has not heard yet that it owns something"
+    assert first._member.committed([0, 1], 5.0, lambda: None).keys() == {0, 1}
+    while sum(len(copy.owned) for copy in house.copies.running) < 2:
+        assert time.monotonic() < deadline
+        for copy in house.copies.running:
+            step(copy)
 
 
 def test_a_copy_ends_though_it_has_not_heard_that_the_group_deals_anew(

@@ -27,6 +27,8 @@ class Broker:
     Where FUGU_TEST_BOOTSTRAP is set, it stands for that running Kafka, which it never stops.
     """
 
+    replicas = 1
+
     def __init__(self) -> None:
         self._external = os.environ.get("FUGU_TEST_BOOTSTRAP")
         self._port = free_ports(PORTS)

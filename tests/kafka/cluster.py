@@ -1,5 +1,6 @@
 """Three real brokers, each with a directory of its own, that are lost and come back one by one."""
 
+import resource
 import signal
 import subprocess
 import time
@@ -13,19 +14,28 @@ from kafka.errors import KafkaError
 
 from tests.kafka.kafka_process import BrokerError, end, last_lines, launch
 from tests.kafka.ports import HOST, free_ports
+from tests.kafka.relay import Relay
 
 BROKERS = 3
 PORTS_EACH = 2
+"""For clients, and for controllers; one more for those that come by a relay, and its own."""
+_FULL_BYTES = 4_096
 START_SECONDS = 180
 SESSION_SECONDS = 5
 """After so long a broker that is silent is taken for lost; `deploy/kafka/start` sets it."""
 
 
 class Cluster:
-    """Brokers 1 to 3: topics have three replicas, and take records while two are in sync."""
+    """Brokers 1 to 3: topics have three replicas, and take records while two are in sync.
+
+    Whoever comes by `relayed` talks to every broker through a relay.
+    """
+
+    replicas = BROKERS
 
     def __init__(self) -> None:
-        self._port = free_ports(BROKERS * PORTS_EACH)
+        self._port = free_ports(BROKERS * (PORTS_EACH + 2))
+        self.relays: list[Relay] = []
         self._directory = TemporaryDirectory(prefix="fugu-cluster-")
         self._running: dict[int, subprocess.Popen[bytes]] = {}
 
@@ -35,12 +45,20 @@ class Cluster:
         return ",".join(f"{HOST}:{self._port + PORTS_EACH * k}" for k in range(BROKERS))
 
     @property
+    def relayed(self) -> str:
+        """Name all brokers by the relays that stand before them."""
+        return ",".join(f"{HOST}:{self._relayed(k + 1)[1]}" for k in range(BROKERS))
+
+    @property
     def running(self) -> Sequence[int]:
         """List the brokers that run."""
         return sorted(self._running)
 
     def __enter__(self) -> Self:
         try:
+            for number in range(1, BROKERS + 1):
+                target, port = self._relayed(number)
+                self.relays.append(Relay(port, target))
             self.start_all()
         except BaseException:
             self.close()
@@ -56,6 +74,8 @@ class Cluster:
             process.kill()
             process.wait()
         self._running.clear()
+        for relay in self.relays:
+            relay.close()
         self._directory.cleanup()
 
     def start_all(self) -> None:
@@ -69,6 +89,7 @@ class Cluster:
         """Start a broker, or start it again over its data."""
         options = ["--port", str(self._port), "--data", self._directory.name]
         options += ["--brokers", str(BROKERS), "--broker", str(number)]
+        options += ["--relayed", "{}:{}".format(*self._relayed(number))]
         self._running[number] = launch(self._log(number), *options)
 
     def stop(self, number: int) -> None:
@@ -86,6 +107,22 @@ class Cluster:
     def go_on(self, number: int) -> None:
         """Let a broker that was paused go on, as if no time had passed."""
         self._running[number].send_signal(signal.SIGCONT)
+
+    def fill_the_disk(self, number: int) -> None:
+        """Let a broker write no more, as if its disk were full: it ends by itself.
+
+        Files that are larger than a few kilobytes cannot grow. The next start has room again.
+        """
+        pid = self._running[number].pid
+        _, most = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (_FULL_BYTES, most))
+
+    def has_ended(self, number: int) -> bool:
+        """Return whether a broker has ended by itself, and can be started."""
+        ended = self._running[number].poll() is not None
+        if ended:
+            del self._running[number]
+        return ended
 
     def wait_until(self, reached: Callable[[], bool]) -> None:
         """Wait for something to become true of the brokers that run."""
@@ -115,6 +152,11 @@ class Cluster:
         with KafkaAdminClient(bootstrap_servers=self.bootstrap) as admin:
             [found] = admin.describe_topics([topic])
         return {part["partition_index"]: part["leader_id"] for part in found["partitions"]}
+
+    def _relayed(self, number: int) -> tuple[int, int]:
+        """Return the port of a broker for those that come by a relay, and that of the relay."""
+        first = self._port + BROKERS * PORTS_EACH + 2 * (number - 1)
+        return first, first + 1
 
     def _log(self, number: int) -> Path:
         return Path(self._directory.name) / f"broker-{number}.log"

@@ -141,7 +141,7 @@ def running(
     else:
         log.touch()
         given: list[str | Path] = ["run", pipeline, *arguments]
-        process = start(given, environment, Path(os.devnull), log, killed)
+        process = _started(given, environment, Path(os.devnull), log, killed)
     try:
         yield RunningPipeline(process, log)
     finally:
@@ -187,6 +187,21 @@ def ended(
     environment = {**os.environ, SECRET_VARIABLE: SECRET}
     with TemporaryDirectory() as folder:
         stdout, stderr = (Path(folder) / name for name in ("stdout", "stderr"))
-        code = start(arguments, environment, stdout, stderr, killed).wait()
+        code = _started(arguments, environment, stdout, stderr, killed).wait()
         said = (path.read_text() for path in (stdout, stderr))
         return subprocess.CompletedProcess(arguments, code, *said)
+
+
+def _started(
+    arguments: Sequence[str | Path],
+    environment: Mapping[str, str],
+    stdout: Path,
+    stderr: Path,
+    killed: tuple[str, int] | None,
+) -> PreparedProcess:
+    """Start `fugu`, which may be killed inside."""
+    if killed is None:
+        return start(arguments, environment, stdout, stderr)
+    point, occurrence = killed
+    given = [point, str(occurrence), *arguments]
+    return start(given, environment, stdout, stderr, "tests.faults.killed_inside")

@@ -24,6 +24,7 @@ _SERVER.set_forkserver_preload(
         "fugu.dataflows.run.run",
         "fugu.dataflows.commands.validate",
         "fugu.dataflows.commands.state",
+        "tests.faults.hurried",
         "tests.faults.killed_inside",
         __name__,
     ]
@@ -74,11 +75,10 @@ def start(
     environment: Mapping[str, str],
     stdout: Path,
     stderr: Path,
-    killed: tuple[str, int] | None = None,
+    module: str = "fugu.__main__",
 ) -> PreparedProcess:
-    """Start `fugu ARGUMENTS`, which may be killed inside; what it prints goes to files."""
-    given = [str(argument) for argument in (*(killed or ()), *arguments)]
-    module = "tests.faults.killed_inside" if killed else "fugu.__main__"
+    """Start `python -m MODULE ARGUMENTS`; what it prints goes to files."""
+    given = [str(argument) for argument in arguments]
     process = _SERVER.Process(
         target=_become, args=(module, given, dict(environment), os.getcwd(), stdout, stderr)
     )

@@ -44,7 +44,9 @@ class NativeGroupMember(GroupMember):
         self._group, self._topic, self._troubles = settings["group.id"], topic, troubles
         self._rebalance = rebalance
         self._heartbeat_seconds = settings["heartbeat.interval.ms"] / 1000
-        self._consumer = Consumer({**settings, "log_level": _HIDDEN, "error_cb": self._told})
+        self._settings = {**settings, "log_level": _HIDDEN, "error_cb": self._told}
+        self._consumer = Consumer(self._settings)
+        self._asking: Consumer | None = None
         self._consumer.subscribe(
             [topic], on_assign=self._given, on_revoke=self._taken, on_lost=self._lost
         )
@@ -73,11 +75,18 @@ class NativeGroupMember(GroupMember):
     def committed(
         self, partitions: Sequence[int], seconds: float, meanwhile: Callable[[], None]
     ) -> dict[int, int | None]:
+        """Ask by a connection of its own, and return the answer.
+
+        Kafka answers a member in order, and a request to join waits for all others. One of them may
+        be the other member of this process, which is not served as long as this one waits.
+        """
+        if self._asking is None:
+            self._asking = Consumer(self._settings)
         wanted = [TopicPartition(self._topic, partition) for partition in partitions]
         deadline = time.monotonic() + seconds
         while True:
             try:
-                found = self._consumer.committed(wanted, timeout=_ASK_SECONDS)
+                found = self._asking.committed(wanted, timeout=_ASK_SECONDS)
             except KafkaException as error:
                 reason = error.args[0]
             else:
@@ -107,6 +116,8 @@ class NativeGroupMember(GroupMember):
                 if not self._consumer.assignment() or time.monotonic() > until:
                     break
             self._consumer.close()
+            if self._asking is not None:
+                self._asking.close()
 
     def _told(self, error: KafkaError) -> None:
         self._troubles.heard(error.code())

@@ -151,6 +151,13 @@ def test_a_block_of_another_partition_is_refused() -> None:
         reader.require_whole()
 
 
+def test_a_block_of_another_format_is_said_to_be_another_version_s_and_not_lost() -> None:
+    key, value = Chain(0).append(fresh(), progress(0))[0]
+    reader = read([(key, (value or b"").replace(b'"format":1', b'"format":2'))])
+    with pytest.raises(StartRefused, match=r"another version .* has format 2; .* nothing is lost"):
+        reader.require_whole()
+
+
 def test_records_of_others_are_counted_and_passed_over() -> None:
     log = written(fresh(), Chain(0), 3)
     reader = read([log[0], (b"something", b"else"), *log[1:]])
