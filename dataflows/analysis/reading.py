@@ -20,6 +20,7 @@ from fugu.dataflows.analysis.exported import read_files
 from fugu.dataflows.analysis.topic import Topic, width_of
 from fugu.dataflows.analysis.unwrapping import unwrapped
 from fugu.dataflows.base.errors import CannotBeEstimated, KafkaUnavailable
+from fugu.dataflows.base.install import install
 from fugu.dataflows.kafka.client import Bounds, Client
 from fugu.dataflows.kafka.connection import Kafka
 from fugu.dataflows.publishing.promise import Promise
@@ -197,7 +198,14 @@ def _read_kafka(
     name = place.path.strip("/")
     if place.scheme != "kafka" or not place.netloc or not name or "/" in name:
         raise CannotBeEstimated(f"write kafka://HOST:PORT/TOPIC, not {address}")
-    from fugu.dataflows.kafka.clients import client_of
+    try:
+        from fugu.dataflows.kafka.clients import client_of
+    except ModuleNotFoundError as error:
+        if error.name != "kafka":
+            raise
+        raise ModuleNotFoundError(
+            f"reading kafka:// needs a Kafka client: {install('kafka')}", name="kafka"
+        ) from None
 
     kafka = Kafka.model_validate({"bootstrap": place.netloc, **more})
     connection = kafka.connection(lambda name: Path(name).expanduser().resolve(), timedelta(0))
