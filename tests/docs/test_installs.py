@@ -34,7 +34,7 @@ def hints(path: Path) -> list[str]:
 
 def resolves(word: str) -> bool:
     name = word.strip("'").split(">=")[0].split("[")[0]
-    return name == "." or name in packages()
+    return name in (".", "./deploy/analysis") or name in packages()
 
 
 def test_the_hints_of_pages_and_of_code_resolve() -> None:
