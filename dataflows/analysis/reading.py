@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fugu.dataflows.analysis.collected import COLLECTED, collected_range, collected_records
+from fugu.dataflows.analysis.consumers import records_of
 from fugu.dataflows.analysis.decoding import decoded
 from fugu.dataflows.analysis.exported import read_files
 from fugu.dataflows.analysis.topic import Topic, width_of
@@ -46,7 +47,8 @@ def read(
     """Read a sanitized topic, and what was promised of it.
 
     `source` is `kafka://HOST:PORT/TOPIC`, a Parquet file or a directory of them (`fugu export`), or
-    an iterable of records, such as a consumer. `since` is a length of time before now, or a date:
+    a consumer of kafka-python or confluent-kafka, which is read up to where its partitions end now,
+    or an iterable of such records. `since` is a length of time before now, or a date:
     what is older is read, because the law of a release may depend on it, and not estimated.
 
     `promise` is for topics that hold none: the output of `fugu explain --json`, a file of it, or a
@@ -66,10 +68,11 @@ def read(
             whole = partial(_whole, place)
             promises = given or promises
         case _:
-            records = pa.Table.from_batches(collected_records(source), COLLECTED)
             promises, begins = given, {}
             if not promises:
                 raise CannotBeEstimated(f"records of a consumer come without a promise: {_HOW}")
+            arrived = collected_records(records_of(source))
+            records = pa.Table.from_batches(arrived, COLLECTED)
             records = decoded_records(records, promises)
     if not promises:
         raise CannotBeEstimated(f"{source} holds no promise that this version can read: {_HOW}")

@@ -8,7 +8,7 @@ noise hides has a wide distribution, and bars know it, where a single best drift
 >>> values, errors = np.array([0.0, 5.0, 1.0, 6.0]), np.ones(4)
 >>> walk = RandomWalk.through(values, errors, np.arange(4))
 >>> round(walk.drift, 1)
-27.9
+17.9
 >>> levels, uncertain = walk.smoothed(5)
 >>> levels.round(1).tolist(), uncertain.round(1).tolist()
 ([0.2, 4.6, 1.4, 5.8, 5.8], [1.0, 1.0, 1.0, 1.0, 6.1])
@@ -67,16 +67,23 @@ class RandomWalk:
         """Return by how much the variance of the truth grows in a tick: as often more as less."""
         if len(self.drifts) == 1:
             return float(self.drifts[0])
-        below = np.cumsum(self.weights) - self.weights / 2.0
+        weights = self._of_logarithms
+        below = np.cumsum(weights) - weights / 2.0
         return float(np.exp(np.interp(0.5, below, np.log(self.drifts))))
 
     def drawn(self, rng: np.random.Generator, count: int) -> Floats:
-        """Draw so many drifts, each as often as the figures make it likely.
+        """Draw so many drifts, each as often as the figures make it likely."""
+        return rng.choice(self.drifts, count, p=self._of_logarithms)
 
-        Of their logarithms each is as likely before: a variance is not to be small or large.
+    @property
+    def _of_logarithms(self) -> Floats:
+        """Return how likely each drift is where every logarithm is as likely before.
+
+        A variance is not to be small or large. With `weights`, which favour large ones, bars of
+        repeated figures that noise hides would be wider than need be.
         """
         weights = self.weights / np.sqrt(np.maximum(self.drifts, _LEAST_NOISE))
-        return rng.choice(self.drifts, count, p=weights / weights.sum())
+        return np.asarray(weights / weights.sum())
 
     def smoothed(self, ticks: int) -> tuple[Floats, Floats]:
         """Return level and standard error of each of so many ticks from the first measurement."""

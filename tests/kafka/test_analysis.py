@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 import pytest
+from confluent_kafka import Consumer
 from kafka import KafkaAdminClient, KafkaConsumer
 
 import fugu
@@ -99,6 +100,28 @@ def test_the_topic_alone_is_read_with_its_promise(
     shares = topic.shares()
     assert shares.table["users"].to_pylist() == [USERS] * 4
     assert shares.table["records"].to_pylist() == [USERS * EACH] * 4
+
+
+def test_a_consumer_that_runs_is_read_up_to_where_its_topic_ends_now(
+    pipeline: Path, bootstrap: str
+) -> None:
+    sink = sink_of(pipeline)
+    topic = fugu.read(f"kafka://{bootstrap}/{sink}")
+    expected = topic.records.sort_by("release")
+    own = {"group.id": "analyst", "auto.offset.reset": "earliest", "bootstrap.servers": bootstrap}
+    native = Consumer(own)
+    with (
+        closing(native),
+        closing(
+            KafkaConsumer(sink, bootstrap_servers=bootstrap, auto_offset_reset="earliest")
+        ) as consumer,
+    ):
+        native.subscribe([sink])
+        for running_one in (consumer, native):
+            found = fugu.read(running_one, promise=topic.promise)
+            assert found.records.sort_by("release").to_pylist() == expected.to_pylist()
+    with pytest.raises(CannotBeEstimated, match="is nothing that can be read"):
+        fugu.read(7, promise=topic.promise)  # type: ignore[arg-type]
 
 
 def test_the_promise_is_there_once_however_often_the_pipeline_starts(
