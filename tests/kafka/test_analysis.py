@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -231,6 +232,24 @@ def content(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and not path.name.endswith(".unfinished")
     }
+
+
+def test_a_sample_of_the_private_topic_holds_whole_users_and_is_evaluated(
+    pipeline: Path, tmp_path: Path
+) -> None:
+    sample = tmp_path / "zones.jsonl"
+    said = command("sample", pipeline, "--to", sample, "--users", "20", "--records", str(EACH - 1))
+    assert "keep the file in the trusted zone" in " ".join(said.split())
+    assert sample.stat().st_mode & 0o077 == 0
+    lines = [orjson.loads(line) for line in sample.read_bytes().splitlines()]
+    counted = Counter(line["key"] for line in lines)
+    assert len(counted) == 20
+    assert set(counted.values()) == {EACH - 1}
+    assert {name for line in lines for name in line} == {"key", "zone"}
+    options = ("--sample", sample, "--runs", "1", "--rivals", "grr", "--json")
+    measured = orjson.loads(command("evaluate", pipeline, *options))
+    assert measured["sample"]["records"] == len(lines)
+    assert any("Keep it inside" in note for note in measured["notes"])
 
 
 def test_a_topic_without_a_promise_is_read_with_that_of_the_file(
