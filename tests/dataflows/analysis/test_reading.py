@@ -72,6 +72,21 @@ def test_users_who_released_the_same_do_not_make_an_estimate_certain(
     assert np.isnan(topic.shares().table["low"].to_numpy()).all(), "one user has no bar"
 
 
+def test_a_promise_says_in_words_and_as_data_what_it_covers_and_what_not(tmp_path: Path) -> None:
+    records, promise = sanitized(example_of("crr", tmp_path), walks(4, 5, 2, seed=1))
+    topic = fugu.read(records, promise=promise)
+    per = {(one["notion"], one["epsilon"], one["per"]) for one in topic.promise.guarantees}
+    assert per == {("sip", 1.0, "release"), ("ldp", 2.0, "release")}
+    said = str(topic.promise)
+    assert said.startswith("Sequence Information Privacy with epsilon 1 nats per release")
+    assert len(topic.promise.not_covered) > 5
+    assert all(f"\n- {point}" in said for point in topic.promise.not_covered)
+    assert repr(topic.promise) == f"<Promise {promise.guarantee_id} of city (crr)>\n{said}"
+    shown = topic._repr_html_()
+    assert "&lt;fugu.Topic" in shown, "a browser would take it for a tag"
+    assert "Not covered" in shown
+
+
 def test_a_release_that_is_there_twice_counts_once(tmp_path: Path) -> None:
     records, promise = sanitized(example_of("grr", tmp_path), walks(4, 20, 3, seed=1))
     once, twice = (fugu.read(many, promise=promise) for many in (records, records + records[5:9]))
