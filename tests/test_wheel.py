@@ -75,18 +75,20 @@ def names_in(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
+def copy_of_sources(folder: Path) -> Path:
+    """Copy what wheels and the image are built from, so that nothing is built in the checkout."""
+    without = shutil.ignore_patterns("__pycache__")
+    for name in (*copied_into_the_image(), str(SMALL)):
+        if (CHECKOUT / name).is_dir():
+            shutil.copytree(CHECKOUT / name, folder / name, symlinks=True, ignore=without)
+        else:
+            shutil.copy(CHECKOUT / name, folder)
+    return folder
+
+
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the image is built from, apart, so that nothing is built in the checkout."""
-    source = tmp_path_factory.mktemp("source")
-    without = shutil.ignore_patterns("__pycache__")
-    for name in copied_into_the_image():
-        if (CHECKOUT / name).is_dir():
-            shutil.copytree(CHECKOUT / name, source / name, symlinks=True, ignore=without)
-        else:
-            shutil.copy(CHECKOUT / name, source)
-    shutil.copytree(CHECKOUT / SMALL, source / SMALL, symlinks=True)
-    return source
+    return copy_of_sources(tmp_path_factory.mktemp("source"))
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ neither bytewax nor a Kafka client. Takes three minutes and an index to install 
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_wheel import CHECKOUT, LINES, SMALL, TOPIC, build, copied_into_the_image, run
+from tests.test_wheel import LINES, SMALL, TOPIC, build, copy_of_sources, run
 
 pytestmark = pytest.mark.acceptance
 MINORS = (11, 12, 13, 14)
@@ -57,13 +56,7 @@ class Demo:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    source = tmp_path_factory.mktemp("source")
-    for name in (*copied_into_the_image(), str(SMALL)):
-        if (CHECKOUT / name).is_dir():
-            shutil.copytree(CHECKOUT / name, source / name, symlinks=True)
-        else:
-            shutil.copy(CHECKOUT / name, source)
-    return source
+    return copy_of_sources(tmp_path_factory.mktemp("source"))
 
 
 @pytest.fixture(scope="module")
