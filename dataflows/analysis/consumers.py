@@ -6,7 +6,7 @@ package is imported here.
 
 import time
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from fugu.dataflows.base.errors import CannotBeEstimated
 
@@ -15,6 +15,13 @@ _WAIT_MILLISECONDS = 500
 _ASSIGNED_SECONDS = 30.0
 _QUIET_SECONDS = 5.0
 """Positions of librdkafka stay before the marks of transactions, so an end may never be reached."""
+
+
+class Consumer(Protocol):
+    """Name what consumers of both libraries have in common."""
+
+    def assignment(self) -> Any:
+        """Return the partitions that it reads."""
 
 
 def records_of(source: Any) -> Iterable[Any]:

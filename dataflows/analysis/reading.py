@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fugu.dataflows.analysis.collected import COLLECTED, collected_range, collected_records
-from fugu.dataflows.analysis.consumers import records_of
+from fugu.dataflows.analysis.consumers import Consumer, records_of
 from fugu.dataflows.analysis.decoding import decoded
 from fugu.dataflows.analysis.exported import read_files
 from fugu.dataflows.analysis.topic import Topic, width_of
@@ -27,7 +27,7 @@ from fugu.dataflows.kafka.connection import Kafka
 from fugu.dataflows.publishing.promise import Promise
 from fugu.dataflows.publishing.promises_topic import in_order, promises_topic, read_promises
 
-Source = str | os.PathLike[str] | Iterable[Any]
+Source = str | os.PathLike[str] | Iterable[Any] | Consumer
 Given = Promise | Mapping[str, Any] | str | os.PathLike[str]
 _NOT_ESTIMATED = ("release",)
 """Columns of exported files that estimates do not need: names of releases are the most of them."""

@@ -84,7 +84,7 @@ def demo(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo
     folder = tmp_path_factory.mktemp("demo")
     bin = installed(folder / "environment", f"{wheel}[analysis,demo]")
     said = folder / "said"
-    command = [bin / "fugu", "demo", "--users", "60", "--records", "1000", "--to", "kept"]
+    command = [str(bin / "fugu"), "demo", "--users", "60", "--records", "1000", "--to", "kept"]
     with said.open("wb") as file:
         process = subprocess.Popen([*command, "--keep-open"], cwd=folder, stdout=file, stderr=file)
         try:
