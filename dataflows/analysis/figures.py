@@ -16,9 +16,8 @@ from fugu.dataflows.analysis.tested import Tested
 from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.publishing.promise import Promise
 from fugu.operators.estimates.aged_figures import (
-    aged_errors,
-    error_of_sum,
     laplace_quantile,
+    sum_of,
 )
 from fugu.operators.estimates.random_walks import RandomWalk
 from fugu.operators.estimates.student import student_quantile
@@ -126,7 +125,9 @@ def series(
     bars = None if tested is None else tested.bars(np.ones(len(tested.starts), bool), confidence)
     columns = _columns("age")
     for part in parts:
-        errors = part.errors if filtered else aged_errors(part.errors, part.ages, part.walk.drift)
+        errors = part.errors
+        if not filtered:
+            errors = part.walk.aged_errors(part.errors**2, part.ages.astype(np.float64), confidence)
         margins = factor * errors
         if promise.noise == "running totals":
             margins = errors * _of_blocks(errors, confidence)
@@ -215,7 +216,10 @@ def totals(
             error = float(part.errors[own].sum())
             margin = _factor(promise, confidence, _NORMAL) * error
         else:
-            error, alike = error_of_sum(part.errors[own], part.ages[own], part.walk.drift)
+            noise, moved, alike = sum_of(part.errors[own], part.ages[own])
+            [error] = part.walk.aged_errors(
+                np.array([noise]), np.array([moved]), confidence
+            ).tolist()
             margin = _factor(promise, confidence, alike) * error
         total = float(part.values[own].sum())
         rows.append((int(part.starts[begin]), part.name, total, error, margin))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fugu.operators.estimates.aged_figures import laplace_quantile
 from fugu.operators.estimates.random_walks import RandomWalk
 
 
@@ -40,3 +41,26 @@ def test_a_tick_between_two_measurements_knows_less() -> None:
     _, errors = RandomWalk.through(values, np.ones(4), ticks).smoothed(13)
     assert errors[2] > errors[0]
     assert errors[2] > errors[4]
+
+
+def test_errors_widen_with_age_as_much_as_the_drift_that_is_known() -> None:
+    still = np.zeros(1)
+    walk = RandomWalk(still, still, still.astype(np.int64), np.array([5.0]), np.ones(1))
+    widened = walk.aged_errors(np.full(3, 4.0), np.array([0.0, 1.0, 12.0]), confidence=0.95)
+    assert widened == pytest.approx([2.0, 3.0, 8.0])
+
+
+@pytest.mark.parametrize("step", [0.1, 1.0])
+def test_bars_of_repeated_figures_hold_where_measurements_hardly_tell_the_drift(
+    step: float,
+) -> None:
+    """Six measurements with an error of 1, each repeated seven times."""
+    rng, held = np.random.default_rng(8), []
+    ticks, ages = np.arange(0, 48, 8), np.tile(np.arange(8.0), 6)
+    for _ in range(150):
+        truth = np.cumsum(rng.normal(0.0, step, 48))
+        values = truth[ticks] + rng.laplace(0.0, np.sqrt(0.5), 6)
+        walk = RandomWalk.through(values, np.ones(6), ticks)
+        margins = laplace_quantile(0.95) * walk.aged_errors(np.ones(48), ages, confidence=0.95)
+        held.append(np.mean(np.abs(np.repeat(values, 8) - truth) <= margins))
+    assert 0.94 <= np.mean(held) <= 0.985
