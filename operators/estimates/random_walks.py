@@ -7,8 +7,6 @@ noise hides has a wide distribution, and bars know it, where a single best drift
 
 >>> values, errors = np.array([0.0, 5.0, 1.0, 6.0]), np.ones(4)
 >>> walk = RandomWalk.through(values, errors, np.arange(4))
->>> round(walk.drift, 1)
-17.9
 >>> walk.aged_errors(np.ones(4), np.arange(4.0), confidence=0.95).round(1).tolist()
 [1.0, 5.2, 7.3, 8.9]
 >>> levels, uncertain = walk.smoothed(5)
@@ -65,15 +63,6 @@ class RandomWalk:
             told = np.flatnonzero(weights > _NEGLIGIBLE)
             ends = drifts[max(0, told[0] - 1)], drifts[min(_GRID - 1, told[-1] + 1)]
         return cls(values, errors, ticks, drifts, weights / weights.sum())
-
-    @property
-    def drift(self) -> float:
-        """Return by how much the variance of the truth grows in a tick: as often more as less."""
-        if len(self.drifts) == 1:
-            return float(self.drifts[0])
-        weights = self._of_logarithms
-        below = np.cumsum(weights) - weights / 2.0
-        return float(np.exp(np.interp(0.5, below, np.log(self.drifts))))
 
     def aged_errors(self, noise: Floats, moved: Floats, confidence: float) -> Floats:
         """Return standard errors of figures that noise of these variances, and so many drifts of a
