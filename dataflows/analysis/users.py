@@ -110,8 +110,8 @@ def estimated_shares(
     releases = releases_of(records, promise)
     ticks = _ticks(records, mechanism)
     sums = RatioSums(max(1, windows.count), len(alphabet), shares=True)
-    inner, surprises = without_budget(mechanism), None
-    outcomes = releases.values
+    inner, outcomes = without_budget(mechanism), releases.values
+    surprises: SurpriseSums | None = None
     if isinstance(reader, PredictingReader) and isinstance(inner, EnumerableMechanism):
         surprises = SurpriseSums(inner.outcomes[1])
         if isinstance(inner, RepeatingMechanism):

@@ -44,11 +44,12 @@ def checked(mechanism: ChargingMechanism, truth: Integers, total: float | None) 
         values.append(releases.values)
         kinds.append(fresh if releases.kinds is None else releases.kinds)
     shown = Releases(np.concatenate(values), kinds=np.concatenate(kinds))
-    repeats = isinstance(mechanism, RepeatingMechanism)
-    outcomes = mechanism.outcome_of(shown) if repeats else shown.values
+    outcomes, count = shown.values, MODEL.symbols
+    if isinstance(mechanism, RepeatingMechanism):
+        outcomes, count = mechanism.outcome_of(shown), 2 * MODEL.symbols
     reader = checked_reader(given)
     assert isinstance(reader, PredictingReader)
-    sums = SurpriseSums(2 * MODEL.symbols if repeats else MODEL.symbols)
+    sums = SurpriseSums(count)
     streams = np.tile(np.arange(len(truth)), truth.shape[1])
     for told in told_by_streams(reader, streams, shown):
         its = told.places
