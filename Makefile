@@ -81,7 +81,7 @@ bench: need-kafka .venv/bench ## measure throughput beside peers on a real Kafka
 # The site has the tree of the repository, so that links between pages and files are the same in both.
 docs: need-python .venv/docs ## build the pages into a site in build/site, and check every link
 	@rm -rf build/pages && mkdir -p build/pages
-	@tar -cf - --exclude=__pycache__ $(PAGES) | tar -xf - -C build/pages
+	@tar -cf - --exclude=__pycache__ --exclude=deploy/analysis $(PAGES) | tar -xf - -C build/pages
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
 	@echo "fugu: build/site/index.html"
 

@@ -31,6 +31,7 @@ from fugu.operators.secret import Secret
 ROOT = Path(__file__).parents[1]
 _COMMAND = ".venv/bin/python -m bench.analysis"
 _PARTITIONS, _BEGIN, _MINUTE = 8, 1_700_000_000_000, 60_000
+_EACH = "Each question in a process of its own"
 _SIZES = ((10_000, 100), (100_000, 100))
 """Users, and records of each."""
 _CHILD = "-c", "import sys; from bench.analysis import read; read(*sys.argv[1:])"
@@ -129,7 +130,7 @@ def page(costs: list[Cost], load: float) -> Page:
     ]
     document = {"costs": [asdict(one) for one in costs]}
     title = "Reading sanitized records from Parquet, and estimating shares"
-    return Page("analysis", title, _COMMAND, load, document, [Grid("", columns, rows)])
+    return Page("analysis", title, _COMMAND, load, document, [Grid(_EACH, columns, rows)])
 
 
 def main() -> None:

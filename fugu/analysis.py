@@ -2,7 +2,7 @@
 
     import fugu
     topic = fugu.read("kafka://localhost:9092/vitals.sanitized", since="1d")
-    print(topic.promise.text)
+    print(topic.promise)
     print(topic.shares(by="1h"))
 
 It needs pyarrow, and neither bytewax nor a Kafka client where files are read.

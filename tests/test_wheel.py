@@ -1,18 +1,25 @@
-"""The wheel in an environment of its own, beside packages that have general names."""
+"""The wheels in environments of their own, beside packages that have general names."""
 
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import venv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
 CHECKOUT = Path(__file__).parents[1]
+SMALL = Path("deploy") / "analysis"
+WITHOUT = ("bytewax", "kafka", "confluent_kafka", "typer", "rich", "prometheus_client")
+"""What the small distribution does not bring."""
+LINES = (CHECKOUT / "README.md").read_text().split("## Reading what comes out")[1]
+LINES = LINES.split("```py\n")[1].split("```")[0]
+TOPIC = '"kafka://localhost:9092/vitals.sanitized"'
 BUILD = "import sys; from setuptools import build_meta as b; getattr(b, sys.argv[1])(sys.argv[2])"
 
 
@@ -23,7 +30,7 @@ class Installed:
     would compile for half a minute.
     """
 
-    def __init__(self, folder: Path, wheel: Path) -> None:
+    def __init__(self, folder: Path, wheel: Path, without: Sequence[str] = ()) -> None:
         self.folder = folder / "project"
         environment = folder / "environment"
         venv.create(environment, with_pip=False)
@@ -31,7 +38,8 @@ class Installed:
         pip = [sys.executable, "-m", "pip", "--python", str(self._bin / "python"), "install"]
         run(*pip, "--quiet", "--no-deps", "--no-index", str(wheel), cwd=folder)
         [packages] = environment.glob("lib/python*/site-packages")
-        paths = f"{sysconfig.get_path('purelib')}\nimport sys; sys.modules['numba'] = None\n"
+        lacking = f"import sys; sys.modules.update(dict.fromkeys({('numba', *without)}))"
+        paths = f"{sysconfig.get_path('purelib')}\n{lacking}\n"
         (packages / "dependencies.pth").write_text(paths)
         for name in ("operators", "dataflows", "kafka"):
             package = self.folder / name
@@ -67,22 +75,30 @@ def names_in(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
+def copy_of_sources(folder: Path) -> Path:
+    """Copy what wheels and the image are built from, so that nothing is built in the checkout."""
+    without = shutil.ignore_patterns("__pycache__")
+    for name in (*copied_into_the_image(), str(SMALL)):
+        if (CHECKOUT / name).is_dir():
+            shutil.copytree(CHECKOUT / name, folder / name, symlinks=True, ignore=without)
+        else:
+            shutil.copy(CHECKOUT / name, folder)
+    return folder
+
+
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the image is built from, apart, so that nothing is built in the checkout."""
-    source = tmp_path_factory.mktemp("source")
-    without = shutil.ignore_patterns("__pycache__")
-    for name in copied_into_the_image():
-        if (CHECKOUT / name).is_dir():
-            shutil.copytree(CHECKOUT / name, source / name, symlinks=True, ignore=without)
-        else:
-            shutil.copy(CHECKOUT / name, source)
-    return source
+    return copy_of_sources(tmp_path_factory.mktemp("source"))
 
 
 @pytest.fixture(scope="module")
 def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build("build_wheel", source, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def small_wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("build_wheel", source / SMALL, tmp_path_factory.mktemp("small"))
 
 
 @pytest.fixture(scope="module")
@@ -124,10 +140,41 @@ def test_fugu_comes_from_the_wheel(installed: Installed) -> None:
     assert Path(found).is_relative_to(installed.folder.parent / "environment")
 
 
-def test_the_demo_runs(installed: Installed) -> None:
-    said = installed.run("fugu", "demo", "--users", "20", "--records", "1000")
+def test_the_demo_runs_and_the_lines_of_the_readme_read_what_it_keeps(
+    installed: Installed, small_wheel: Path, tmp_path: Path
+) -> None:
+    said = installed.run("fugu", "demo", "--users", "60", "--records", "1000", "--to", "demo")
     assert "What is promised" in said
     assert "A few sanitized records" in said
+    assert TOPIC in LINES
+    lines = LINES.replace(TOPIC, repr(str(installed.folder / "demo")))
+    read = installed.run("python", "-c", lines)
+    assert "Sequence Information Privacy with epsilon 1 nats per release" in read
+    assert "shares of zone, heart-zones (crr)" in read
+    assert "60     1000" in read
+    analyst = Installed(tmp_path, small_wheel, WITHOUT)
+    assert analyst.run("python", "-c", lines) == read
+    with pytest.raises(AssertionError, match="reading kafka:// needs a Kafka client: pip install"):
+        analyst.run("python", "-c", LINES)
+    with pytest.raises(AssertionError, match="which fugu-analysis does not bring"):
+        analyst.run("python", "-P", "-m", "fugu")
+
+
+def test_the_small_distribution_is_the_same_package_with_fewer_requirements(
+    wheel: Path, small_wheel: Path
+) -> None:
+    for first, second in ((wheel, small_wheel), (small_wheel, wheel)):
+        only = names_in(first) - names_in(second)
+        assert {name for name in only if ".dist-info/" not in name} == set()
+    whole, small = (
+        tomllib.loads((CHECKOUT / folder / "pyproject.toml").read_text())["project"]
+        for folder in (Path(), SMALL)
+    )
+    for name in ("version", "requires-python", "license"):
+        assert small[name] == whole[name]
+    known = {*whole["dependencies"], *whole["optional-dependencies"]["analysis"]}
+    assert {*small["dependencies"], *small["optional-dependencies"]["kafka"]} <= known
+    assert not any(one.startswith(("bytewax", "kafka")) for one in small["dependencies"])
 
 
 def test_a_pipeline_file_is_checked_and_explained(

@@ -16,9 +16,8 @@ from fugu.dataflows.analysis.tested import Tested
 from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.publishing.promise import Promise
 from fugu.operators.estimates.aged_figures import (
-    aged_errors,
-    error_of_sum,
     laplace_quantile,
+    sum_of,
 )
 from fugu.operators.estimates.random_walks import RandomWalk
 from fugu.operators.estimates.student import student_quantile
@@ -126,7 +125,9 @@ def series(
     bars = None if tested is None else tested.bars(np.ones(len(tested.starts), bool), confidence)
     columns = _columns("age")
     for part in parts:
-        errors = part.errors if filtered else aged_errors(part.errors, part.ages, part.walk.drift)
+        errors = part.errors
+        if not filtered:
+            errors = part.walk.aged_errors(part.errors**2, part.ages.astype(np.float64), confidence)
         margins = factor * errors
         if promise.noise == "running totals":
             margins = errors * _of_blocks(errors, confidence)
@@ -200,25 +201,30 @@ def totals(
         )
     filtered = promise.noise == "filtered"
     parts = list(groups_of(records, "group", "start"))
-    whole = [(part, *one) for part in parts for one in _windows(part, window)]
-    confidence = level_of(len(whole), *asked)
+    whole = [(part, list(_windows(part, window))) for part in parts]
+    confidence = level_of(sum(len(its) for _, its in whole), *asked)
     tested = None if strategy is None else Tested.of(records, promise, strategy)
     bars = None if tested is None else tested.bars(_begins(tested.starts, window), confidence)
     rows: list[tuple[int, Any, float, float, float]] = []
-    for part, begin, end in whole:
-        own = slice(begin, end)
+    for part, its in whole:
+        totalled = [float(part.values[begin:end].sum()) for begin, end in its]
         if tested is not None and bars is not None:
-            place = tested.places(part.starts[end - 1 : end]), tested.names.index(part.name)
-            error = float(bars.errors[place][0])
-            margin = float(_margins(bars, place, _factor(promise, confidence, 1.0))[0])
+            place = tested.places(_starts(part, its, last=True)), tested.names.index(part.name)
+            errors, margin = (
+                bars.errors[place],
+                _margins(bars, place, _factor(promise, confidence, 1.0)),
+            )
         elif filtered:
-            error = float(part.errors[own].sum())
-            margin = _factor(promise, confidence, _NORMAL) * error
+            errors = np.array([part.errors[begin:end].sum() for begin, end in its])
+            margin = _factor(promise, confidence, _NORMAL) * errors
         else:
-            error, alike = error_of_sum(part.errors[own], part.ages[own], part.walk.drift)
-            margin = _factor(promise, confidence, alike) * error
-        total = float(part.values[own].sum())
-        rows.append((int(part.starts[begin]), part.name, total, error, margin))
+            sums = [sum_of(part.errors[begin:end], part.ages[begin:end]) for begin, end in its]
+            noise, moved, alike = np.array(sums).reshape(-1, 3).T
+            errors = part.walk.aged_errors(noise, moved, confidence)
+            margin = errors * [_factor(promise, confidence, one) for one in alike.tolist()]
+        begun = _starts(part, its, last=False).tolist()
+        names = [part.name] * len(its)
+        rows += zip(begun, names, totalled, errors.tolist(), margin.tolist(), strict=True)
     margins = np.array([margin for *_, margin in rows])
     estimates = np.array([total for _, _, total, _, _ in rows])
     columns: dict[str, list[Any]] = {
@@ -275,6 +281,11 @@ def _windows(part: Group, window: int) -> Iterator[tuple[int, int]]:
     begins = np.flatnonzero(_begins(part.starts, window))
     ends = np.append(begins[1:], len(part.starts))
     yield from ((int(b), int(e)) for b, e in zip(begins, ends, strict=True) if e - b == window)
+
+
+def _starts(part: Group, windows: Sequence[tuple[int, int]], *, last: bool) -> Integers:
+    """Return when the first, or the last, tick of each window begins."""
+    return part.starts[[end - 1 if last else begin for begin, end in windows]]
 
 
 def _margins(bars: Surviving, place: tuple[Integers, int], factor: float) -> Floats:

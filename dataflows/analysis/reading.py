@@ -15,17 +15,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fugu.dataflows.analysis.collected import COLLECTED, collected_range, collected_records
+from fugu.dataflows.analysis.consumers import Consumer, records_of
 from fugu.dataflows.analysis.decoding import decoded
 from fugu.dataflows.analysis.exported import read_files
 from fugu.dataflows.analysis.topic import Topic, width_of
 from fugu.dataflows.analysis.unwrapping import unwrapped
 from fugu.dataflows.base.errors import CannotBeEstimated, KafkaUnavailable
+from fugu.dataflows.base.install import install
 from fugu.dataflows.kafka.client import Bounds, Client
 from fugu.dataflows.kafka.connection import Kafka
 from fugu.dataflows.publishing.promise import Promise
 from fugu.dataflows.publishing.promises_topic import in_order, promises_topic, read_promises
 
-Source = str | os.PathLike[str] | Iterable[Any]
+Source = str | os.PathLike[str] | Iterable[Any] | Consumer
 Given = Promise | Mapping[str, Any] | str | os.PathLike[str]
 _NOT_ESTIMATED = ("release",)
 """Columns of exported files that estimates do not need: names of releases are the most of them."""
@@ -45,7 +47,8 @@ def read(
     """Read a sanitized topic, and what was promised of it.
 
     `source` is `kafka://HOST:PORT/TOPIC`, a Parquet file or a directory of them (`fugu export`), or
-    an iterable of records, such as a consumer. `since` is a length of time before now, or a date:
+    a consumer of kafka-python or confluent-kafka, which is read up to where its partitions end now,
+    or an iterable of such records. `since` is a length of time before now, or a date:
     what is older is read, because the law of a release may depend on it, and not estimated.
 
     `promise` is for topics that hold none: the output of `fugu explain --json`, a file of it, or a
@@ -65,10 +68,11 @@ def read(
             whole = partial(_whole, place)
             promises = given or promises
         case _:
-            records = pa.Table.from_batches(collected_records(source), COLLECTED)
             promises, begins = given, {}
             if not promises:
                 raise CannotBeEstimated(f"records of a consumer come without a promise: {_HOW}")
+            arrived = collected_records(records_of(source))
+            records = pa.Table.from_batches(arrived, COLLECTED)
             records = decoded_records(records, promises)
     if not promises:
         raise CannotBeEstimated(f"{source} holds no promise that this version can read: {_HOW}")
@@ -197,7 +201,14 @@ def _read_kafka(
     name = place.path.strip("/")
     if place.scheme != "kafka" or not place.netloc or not name or "/" in name:
         raise CannotBeEstimated(f"write kafka://HOST:PORT/TOPIC, not {address}")
-    from fugu.dataflows.kafka.clients import client_of
+    try:
+        from fugu.dataflows.kafka.clients import client_of
+    except ModuleNotFoundError as error:
+        if error.name != "kafka":
+            raise
+        raise ModuleNotFoundError(
+            f"reading kafka:// needs a Kafka client: {install('kafka')}", name="kafka"
+        ) from None
 
     kafka = Kafka.model_validate({"bootstrap": place.netloc, **more})
     connection = kafka.connection(lambda name: Path(name).expanduser().resolve(), timedelta(0))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -188,7 +189,7 @@ class Topic:
         )
 
     def _repr_html_(self) -> str:
-        return f"<pre>{self!r}\n\n{self.promise.text}</pre>"
+        return f"<pre>{escape(f'{self!r}')}\n\n{escape(f'{self.promise}')}</pre>"
 
 
 def width_of(by: str) -> int:

@@ -13,12 +13,19 @@ from fugu.dataflows.analysis.estimates import Estimates, ModelAlarm, about_inter
 from fugu.dataflows.analysis.streams import in_order
 from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.publishing.promise import Promise
+from fugu.operators.budget import without_budget
+from fugu.operators.estimates.checked_readers import checked_reader
 from fugu.operators.estimates.model_check import ModelCheck, SurpriseSums
 from fugu.operators.estimates.ratios_over_users import Ratios, RatioSums
-from fugu.operators.estimates.share_estimators import unbiased_reader
 from fugu.operators.estimates.share_reader import PredictingReader
 from fugu.operators.estimates.stream_reports import Told, told_by_streams
-from fugu.operators.mechanism import Integers, Mechanism, TimedMechanism
+from fugu.operators.mechanism import (
+    EnumerableMechanism,
+    Integers,
+    Mechanism,
+    RepeatingMechanism,
+    TimedMechanism,
+)
 
 _NO_KEY = (
     "releases have no key, so every record counts as a user of its own: bars are too short where "
@@ -84,7 +91,7 @@ def estimated_shares(
 
     `asked` are the width of windows and the time from which on records are estimated.
     """
-    alphabet, reader = alphabet_of(promise), unbiased_reader(mechanism)
+    alphabet, reader = alphabet_of(promise), checked_reader(mechanism)
     if alphabet is None or reader is None:
         raise CannotBeEstimated(
             f"shares: {promise.law.kind} releases no symbols of users; ask for means(), series() "
@@ -103,15 +110,19 @@ def estimated_shares(
     releases = releases_of(records, promise)
     ticks = _ticks(records, mechanism)
     sums = RatioSums(max(1, windows.count), len(alphabet), shares=True)
-    surprises = SurpriseSums(len(alphabet)) if isinstance(reader, PredictingReader) else None
+    inner, outcomes = without_budget(mechanism), releases.values
+    surprises: SurpriseSums | None = None
+    if isinstance(reader, PredictingReader) and isinstance(inner, EnumerableMechanism):
+        surprises = SurpriseSums(inner.outcomes[1])
+        if isinstance(inner, RepeatingMechanism):
+            outcomes = inner.outcome_of(releases)
     silent = 0
     for told in told_by_streams(reader, users, releases, ticks):
         silent += int((told.records == 0).sum())
         _add(sums, told, users, windows)
-        if surprises is not None and releases.values.ndim == 1:
-            outcomes = releases.values[told.places]
-            its = users[told.places]
-            surprises.add(its, outcomes, told.surprises, told.variances)
+        if surprises is not None:
+            its, released = users[told.places], outcomes[told.places]
+            surprises.add(its, released, told.surprises, told.variances)
     check = None if surprises is None else surprises.check()
     notes = [
         *notes,
@@ -183,7 +194,7 @@ def _add(sums: RatioSums, told: Told, users: Integers, windows: Windows) -> None
 
 
 def _ticks(records: pa.Table, mechanism: Mechanism) -> Integers | None:
-    inner = getattr(mechanism, "mechanism", mechanism)
+    inner = without_budget(mechanism)
     if not isinstance(inner, TimedMechanism) or inner.tick_milliseconds is None:
         return None
     return np.asarray(milliseconds(records["time"]) // inner.tick_milliseconds)
@@ -255,28 +266,25 @@ def _about_check(
     promise: Promise,
     mechanism: Mechanism,
 ) -> Sequence[str]:
+    inner = without_budget(mechanism)
     if check is None:
-        inner = getattr(mechanism, "mechanism", mechanism)
         return (_UNCHECKED.format(kind=promise.law.kind),) if hasattr(inner, "model") else ()
     if not check.alarm:
         return (
             f"model check: no alarm over {check.releases:,} releases (level {check.level:.0%}); it "
             "does not see what noise hides",
         )
-    worst = check.deviations[0]
-    after = "" if worst.after is None else f" after {_outcome(worst.after, alphabet)}"
+    worst, names = check.deviations[0], [str(symbol) for symbol in alphabet]
+    if isinstance(inner, RepeatingMechanism):
+        names += [f"{symbol} again" for symbol in alphabet]
+    names.append("the beginning of a stream")
+    after = "" if worst.after is None else f" after {names[worst.after]}"
     text = (
         f"MODEL ALARM: releases do not agree with the model of {promise.pipeline}. "
-        f"{_outcome(worst.outcome, alphabet)}{after} was released {worst.released:,.0f} times, and "
+        f"{names[worst.outcome]}{after} was released {worst.released:,.0f} times, and "
         f"the model expects {worst.expected:,.0f} (z = {worst.z:+.1f}, p = {worst.p:.1g}). Shares "
         "are biased by an amount that bars do not show, and more data does not remove: have a "
         "model learned from such users, or use a kind without a model"
     )
     warnings.warn(text, ModelAlarm, stacklevel=5)
     return (text,)
-
-
-def _outcome(number: int, alphabet: Sequence[str | int]) -> str:
-    if number < len(alphabet):
-        return str(alphabet[number])
-    return "the beginning of a stream"

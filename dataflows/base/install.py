@@ -13,18 +13,30 @@ from urllib.parse import unquote, urlsplit
 
 import orjson
 
-_OWN = "fugu-streams"
+_WHOLE, _SMALL = "fugu-streams", "fugu-analysis"
 
 
 def install(extra: str) -> str:
     """Return the command that installs what `extra` adds to this installation."""
-    return _of_origin(extra) or shlex.join(["pip", "install", *dict.fromkeys(_packages(extra))])
+    own = _installed()
+    return _of_origin(own, extra) or shlex.join(
+        ["pip", "install", *dict.fromkeys(_packages(own, extra))]
+    )
 
 
-def _of_origin(extra: str) -> str | None:
+def _installed() -> str:
+    """Return the name of the distribution that is here: the whole one, or the one for analysts."""
+    try:
+        distribution(_WHOLE)
+    except PackageNotFoundError:
+        return _SMALL
+    return _WHOLE
+
+
+def _of_origin(own: str, extra: str) -> str | None:
     """Return the command that installs Fugu again from where it came, if that is still there."""
     try:
-        recorded = distribution(_OWN).read_text("direct_url.json")
+        recorded = distribution(own).read_text("direct_url.json")
     except PackageNotFoundError:
         return None
     if recorded is None:
@@ -36,18 +48,18 @@ def _of_origin(extra: str) -> str | None:
         return None
     if origin.get("dir_info", {}).get("editable"):
         return shlex.join(["pip", "install", "--editable", f"{path}[{extra}]"])
-    return shlex.join(["pip", "install", f"{_OWN}[{extra}] @ {url.geturl()}"])
+    return shlex.join(["pip", "install", f"{own}[{extra}] @ {url.geturl()}"])
 
 
-def _packages(extra: str) -> Iterator[str]:
+def _packages(own: str, extra: str) -> Iterator[str]:
     """List the requirements of an extra; one that names an extra of Fugu stands for its own."""
-    for requirement in requires(_OWN) or []:
+    for requirement in requires(own) or []:
         package, _, marker = requirement.partition(";")
         if marker.strip() != f'extra == "{extra}"':
             continue
-        own = match(rf"{_OWN}\[([\w,-]+)\]", package)
-        if own is None:
+        others = match(rf"{own}\[([\w,-]+)\]", package)
+        if others is None:
             yield package.strip()
             continue
-        for other in own[1].split(","):
-            yield from _packages(other)
+        for other in others[1].split(","):
+            yield from _packages(own, other)

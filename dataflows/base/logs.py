@@ -14,7 +14,6 @@ from threading import get_ident
 from typing import Any, Literal
 
 import orjson
-import typer
 
 from fugu.dataflows.base.errors import type_and_place
 
@@ -91,6 +90,8 @@ def report(failure: str) -> None:
             return
         if isinstance(formatter, PlainFormatter):
             process = formatter.process
+    import typer
+
     typer.secho(f"fugu: {prefix(process)}{failure}", err=True, fg=typer.colors.RED)
 
 

@@ -123,6 +123,22 @@ class Promise(Part):
     """Numbers of the law that estimates are made with, by their names."""
 
     @property
+    def not_covered(self) -> list[str]:
+        """Return what is left open, by the mechanism and by the pipeline around it."""
+        points = [point for one in self.guarantees for point in one.get("not_covered", [])]
+        sentences = [str(point["sentence"]) for point in points]
+        return list(dict.fromkeys([*sentences, *self.not_covered_by_the_pipeline]))
+
+    def __str__(self) -> str:
+        """Write the promise in words, and what it does not cover."""
+        listed = "\n".join(["Not covered:", *(f"- {point}" for point in self.not_covered)])
+        return f"{self.text}\n\n{listed}"
+
+    def __repr__(self) -> str:
+        """Write the same below a line that names it."""
+        return f"<Promise {self.guarantee_id} of {self.pipeline} ({self.law.kind})>\n{self}"
+
+    @property
     def key(self) -> bytes:
         """Return the key in the topic of promises: a law has a record each time that it begins."""
         return orjson.dumps([*self._about, self.begins])

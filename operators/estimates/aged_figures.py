@@ -1,11 +1,11 @@
-"""Compute bars of figures that were measured some ticks ago, and of their sums.
+"""Compute what figures err by that were measured some ticks ago, and their sums.
 
 A repeated figure errs by the noise of its measurement and by how far the truth has moved since. How
 far it moves in a tick (`random_walks`) is a variance, its drift. The truth of a day that rises and
 falls steeply moves farther than a random walk.
 
->>> aged_errors(np.ones(4), np.array([0, 1, 2, 3]), drift=20.0).round(2).tolist()
-[1.0, 4.58, 6.4, 7.81]
+>>> sum_of(np.ones(4), np.array([0, 1, 2, 3]))
+(16.0, 14.0, 1.0)
 """
 
 from math import log, sqrt
@@ -16,14 +16,9 @@ import numpy as np
 from fugu.operators.mechanism import Floats, Integers
 
 
-def aged_errors(errors: Floats, ages: Integers, drift: float) -> Floats:
-    """Return the standard errors of figures that were measured so many ticks ago."""
-    return np.asarray(np.sqrt(errors**2 + drift * ages))
-
-
-def error_of_sum(errors: Floats, ages: Integers, drift: float) -> tuple[float, float]:
-    """Return the standard error of the sum of figures of ticks in a row, and the number of equal
-    measurements that it is like.
+def sum_of(errors: Floats, ages: Integers) -> tuple[float, float, float]:
+    """Return of the sum of figures of ticks in a row the variance of its noise, how many times the
+    drift of a tick its other variance is, and the number of equal measurements that it is like.
 
     What one measurement repeats has one noise: it counts as often as it is repeated.
     """
@@ -35,9 +30,9 @@ def error_of_sum(errors: Floats, ages: Integers, drift: float) -> tuple[float, f
         own = (length * float(errors[begin])) ** 2
         noise, fourth = noise + own, fourth + own**2
         later = np.arange(length - 1, 0, -1, dtype=np.float64)
-        moved += drift * (length**2 * first + float((later**2).sum()))
+        moved += length**2 * first + float((later**2).sum())
     alike = noise**2 / fourth if fourth > 0.0 else 1.0
-    return sqrt(noise + moved), alike
+    return noise, moved, alike
 
 
 def laplace_quantile(confidence: float, measurements: float = 1.0) -> float:

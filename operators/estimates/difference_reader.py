@@ -54,7 +54,7 @@ class DifferenceReader:
         belief[:, fresh] = model.advance(before[:, fresh], law.posterior(released))
         belief[:, ~fresh] = model.skip(before[:, ~fresh])
         told = aligned(fresh, law.report(released).T)
-        surprises, variances = _surprises(law.expected_releases().T, released)
+        surprises, variances = surprises_of(law.expected_releases().T, released)
         gaps = self.mechanism.gaps
         after = {
             **({} if gaps is None else gaps.kept(state)),
@@ -64,7 +64,8 @@ class DifferenceReader:
         return after, told, aligned(fresh, surprises), aligned(fresh, variances)
 
 
-def _surprises(expected: Floats, released: Integers) -> tuple[Floats, Floats]:
+def surprises_of(expected: Floats, released: Integers) -> tuple[Floats, Floats]:
+    """Return indicators of what was released minus what was expected, and their variances."""
     surprises = -expected
     surprises[np.arange(len(released)), released] += 1.0
     return surprises, expected * (1.0 - expected)

@@ -7,8 +7,8 @@ noise hides has a wide distribution, and bars know it, where a single best drift
 
 >>> values, errors = np.array([0.0, 5.0, 1.0, 6.0]), np.ones(4)
 >>> walk = RandomWalk.through(values, errors, np.arange(4))
->>> round(walk.drift, 1)
-27.9
+>>> walk.aged_errors(np.ones(4), np.arange(4.0), confidence=0.95).round(1).tolist()
+[1.0, 5.2, 7.3, 8.9]
 >>> levels, uncertain = walk.smoothed(5)
 >>> levels.round(1).tolist(), uncertain.round(1).tolist()
 ([0.2, 4.6, 1.4, 5.8, 5.8], [1.0, 1.0, 1.0, 1.0, 6.1])
@@ -18,6 +18,7 @@ likelihood of its variances).
 """
 
 from dataclasses import dataclass
+from math import log
 from typing import Self
 
 import numpy as np
@@ -25,6 +26,7 @@ import numpy as np
 from fugu.operators.mechanism import Floats, Integers
 
 _GRID = 25
+_HALVINGS = 40
 _PASSES = 2
 """A second grid is laid over the drifts that are likely in the first."""
 _NEGLIGIBLE = 1e-4
@@ -62,21 +64,39 @@ class RandomWalk:
             ends = drifts[max(0, told[0] - 1)], drifts[min(_GRID - 1, told[-1] + 1)]
         return cls(values, errors, ticks, drifts, weights / weights.sum())
 
-    @property
-    def drift(self) -> float:
-        """Return by how much the variance of the truth grows in a tick: as often more as less."""
-        if len(self.drifts) == 1:
-            return float(self.drifts[0])
-        below = np.cumsum(self.weights) - self.weights / 2.0
-        return float(np.exp(np.interp(0.5, below, np.log(self.drifts))))
+    def aged_errors(self, noise: Floats, moved: Floats, confidence: float) -> Floats:
+        """Return standard errors of figures that noise of these variances, and so many drifts of a
+        tick, are between them and the truth.
+
+        A bar of such an error is as wide as what holds the confidence over all drifts, each as
+        often as it is likely: few measurements hardly tell them apart. All is taken for Laplace.
+        """
+        pairs, places = np.unique(np.stack([noise, moved]), axis=1, return_inverse=True)
+        each = np.sqrt(pairs[0][:, None] + pairs[1][:, None] * self.drifts)
+        weights = self._of_logarithms
+        low, high = each.min(axis=1), each.max(axis=1)
+        factor = -log(1.0 - confidence)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2.0
+            with np.errstate(divide="ignore", invalid="ignore"):
+                far = np.exp(-factor * middle[:, None] / each) @ weights
+            outside = np.nan_to_num(far) > 1.0 - confidence
+            low, high = np.where(outside, middle, low), np.where(outside, high, middle)
+        return np.asarray(high[places.reshape(-1)])
 
     def drawn(self, rng: np.random.Generator, count: int) -> Floats:
-        """Draw so many drifts, each as often as the figures make it likely.
+        """Draw so many drifts, each as often as the figures make it likely."""
+        return rng.choice(self.drifts, count, p=self._of_logarithms)
 
-        Of their logarithms each is as likely before: a variance is not to be small or large.
+    @property
+    def _of_logarithms(self) -> Floats:
+        """Return how likely each drift is where every logarithm is as likely before.
+
+        A variance is not to be small or large. With `weights`, which favour large ones, bars of
+        repeated figures that noise hides would be wider than need be.
         """
         weights = self.weights / np.sqrt(np.maximum(self.drifts, _LEAST_NOISE))
-        return rng.choice(self.drifts, count, p=weights / weights.sum())
+        return np.asarray(weights / weights.sum())
 
     def smoothed(self, ticks: int) -> tuple[Floats, Floats]:
         """Return level and standard error of each of so many ticks from the first measurement."""

@@ -4,6 +4,7 @@ A `ShareReader` turns every release that says something new into one estimate pe
 it was the truth, for each record that the release is about. The mean of these estimates over many
 records estimates the shares of the true symbols.
 
+>>> from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 >>> from fugu.operators.sip.markov_model import MarkovModel
 >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
 >>> reader = share_reader(ConditionalRandomizedResponse(model, epsilon=1.0))
@@ -23,7 +24,6 @@ import numpy as np
 
 from fugu.operators.budget import Budgeted
 from fugu.operators.columns import copied, put, taken
-from fugu.operators.estimates.difference_reader import DifferenceReader
 from fugu.operators.estimates.share_reader import (
     Observable,
     ShareReader,
@@ -35,7 +35,6 @@ from fugu.operators.responses.generalized_randomized_response import Generalized
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
-from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.wevent_local.window_reports import WindowReports
 
 _TOLD = "told"
@@ -190,14 +189,6 @@ class ReportReader:
         weighted = (releases.values - f) / ((1.0 - 2.0 * f) * np.where(possible, chances, 1.0))
         told = np.where(fresh, weighted, np.where(possible, 0.0, state[_TOLD]))
         return {**after, _TOLD: told}, told
-
-
-def unbiased_reader(mechanism: Mechanism) -> ShareReader | None:
-    """Return a reader that leans on the model as little as it can, if there is any, or None."""
-    inner = mechanism.mechanism if isinstance(mechanism, Budgeted) else mechanism
-    if type(inner) is ConditionalRandomizedResponse:
-        return DifferenceReader(inner)
-    return share_reader(mechanism)
 
 
 def share_reader(mechanism: Mechanism) -> ShareReader | None:

@@ -39,9 +39,9 @@ HEAD = """\
 Coverage of 95 % bars over 200 seeded runs of each kind, where the model is right. Shares and means:
 100 users with 6 records each, the truth is that of all such users; values displaced in time: five
 times 20 users with 24 records. Figures: 48 ticks of two groups that walk at random (policies: one
-figure, over an evening), or of 1,000 users who report. Filters (fast, rescue_dp, pegasus,
-real_time) say their own errors, and bars of their totals are for errors that all go the same way.
-Alarms: runs in which the model check, at a level of 1 %, gave a false one.
+figure, over an evening, and of ts_sample over a week), or of 1,000 users who report. Filters (fast,
+rescue_dp, pegasus, real_time) say their own errors, and bars of their totals are for errors that
+all go the same way. Alarms: runs in which the model check, at a level of 1 %, gave a false one.
 
 kind                            question      runs  held     length  alarms
 """

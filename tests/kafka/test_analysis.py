@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import orjson
 import pytest
+from confluent_kafka import Consumer
 from kafka import KafkaAdminClient, KafkaConsumer
 
 import fugu
@@ -99,6 +101,28 @@ def test_the_topic_alone_is_read_with_its_promise(
     shares = topic.shares()
     assert shares.table["users"].to_pylist() == [USERS] * 4
     assert shares.table["records"].to_pylist() == [USERS * EACH] * 4
+
+
+def test_a_consumer_that_runs_is_read_up_to_where_its_topic_ends_now(
+    pipeline: Path, bootstrap: str
+) -> None:
+    sink = sink_of(pipeline)
+    topic = fugu.read(f"kafka://{bootstrap}/{sink}")
+    expected = topic.records.sort_by("release")
+    own = {"group.id": "analyst", "auto.offset.reset": "earliest", "bootstrap.servers": bootstrap}
+    native = Consumer(own)
+    with (
+        closing(native),
+        closing(
+            KafkaConsumer(sink, bootstrap_servers=bootstrap, auto_offset_reset="earliest")
+        ) as consumer,
+    ):
+        native.subscribe([sink])
+        for running_one in (consumer, native):
+            found = fugu.read(running_one, promise=topic.promise)
+            assert found.records.sort_by("release").to_pylist() == expected.to_pylist()
+    with pytest.raises(CannotBeEstimated, match="is nothing that can be read"):
+        fugu.read(7, promise=topic.promise)  # type: ignore[arg-type]
 
 
 def test_the_promise_is_there_once_however_often_the_pipeline_starts(
@@ -208,6 +232,24 @@ def content(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and not path.name.endswith(".unfinished")
     }
+
+
+def test_a_sample_of_the_private_topic_holds_whole_users_and_is_evaluated(
+    pipeline: Path, tmp_path: Path
+) -> None:
+    sample = tmp_path / "zones.jsonl"
+    said = command("sample", pipeline, "--to", sample, "--users", "20", "--records", str(EACH - 1))
+    assert "keep the file in the trusted zone" in " ".join(said.split())
+    assert sample.stat().st_mode & 0o077 == 0
+    lines = [orjson.loads(line) for line in sample.read_bytes().splitlines()]
+    counted = Counter(line["key"] for line in lines)
+    assert len(counted) == 20
+    assert set(counted.values()) == {EACH - 1}
+    assert {name for line in lines for name in line} == {"key", "zone"}
+    options = ("--sample", sample, "--runs", "1", "--rivals", "grr", "--json")
+    measured = orjson.loads(command("evaluate", pipeline, *options))
+    assert measured["sample"]["records"] == len(lines)
+    assert any("Keep it inside" in note for note in measured["notes"])
 
 
 def test_a_topic_without_a_promise_is_read_with_that_of_the_file(

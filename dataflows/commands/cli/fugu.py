@@ -62,11 +62,15 @@ def demo(
         Path | None,
         typer.Option("--to", file_okay=False, help="Keep the sanitized topic as Parquet files."),
     ] = None,
+    keep_open: Annotated[
+        bool,
+        typer.Option("--keep-open", help="Keep the broker open until Ctrl-C, to read the topic."),
+    ] = False,
 ) -> None:
     """Show the whole path on this machine: no Kafka, no configuration, about half a minute."""
     from fugu.dataflows.offline.demo.demo import demo as run_demo
 
-    run_demo(users, records, to)
+    run_demo(users, records, to, keep_open=keep_open)
 
 
 @app.command()

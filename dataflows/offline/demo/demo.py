@@ -5,6 +5,7 @@ from importlib.resources import files
 from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 from rich.console import Console
@@ -32,7 +33,7 @@ from fugu.operators.sip.conditional_randomized_response import ConditionalRandom
 from fugu.operators.sip.markov_model import MarkovModel
 
 
-def demo(users: int, records: int, to: Path | None = None) -> None:
+def demo(users: int, records: int, to: Path | None = None, *, keep_open: bool = False) -> None:
     """Run the demo and print what a newcomer wants to see."""
     if to is not None and find_spec("pyarrow") is None:
         raise ConfigurationError(f"--to needs pyarrow: {install('analysis')}")
@@ -61,6 +62,8 @@ def demo(users: int, records: int, to: Path | None = None) -> None:
         _report(console, mechanism, alphabet, truth, released, sanitized)
         if to is not None:
             _keep(console, client, file, to)
+        if keep_open:
+            _stay_open(console, f"kafka://{bootstrap}/{pipeline.sink.topic}")
 
 
 def _keep(console: Console, client: Client, file: PipelineFile, to: Path) -> None:
@@ -69,6 +72,14 @@ def _keep(console: Console, client: Client, file: PipelineFile, to: Path) -> Non
 
     export_sink(client, file, to)
     console.print(f'Read it: [cyan]import fugu; fugu.read("{to}").shares()[/cyan]')
+
+
+def _stay_open(console: Console, address: str) -> None:
+    """Say where the sanitized topic is, and wait until somebody interrupts."""
+    read = f'fugu.read("{address}", kafka={{"broker": "embedded"}}).shares()'
+    console.print(f"Read it: import fugu; {read}", soft_wrap=True)
+    console.print("The broker stays open until Ctrl-C.")
+    Event().wait()
 
 
 def _pipeline_file(folder: Path, bootstrap: str) -> PipelineFile:

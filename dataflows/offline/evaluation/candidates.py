@@ -63,6 +63,14 @@ class Candidate:
         nats = self.per_release(notion)
         return None if nats is None else nats / self.records_per_release
 
+    def place(self, notion: Notion) -> float | None:
+        """Return where it stands on an axis of privacy, if anywhere.
+
+        A law of delays stands at what it has, and what it is compared with at its epsilon.
+        """
+        exact = self.per_record(notion)
+        return self.epsilon if notion == "delay-law" and exact is None else exact
+
     def per_stream(self, notion: Notion) -> float | None:
         """Return the nats that all releases of a stream may leak, where a budget limits them."""
         return _nats(self.mechanism, notion, "stream")

@@ -17,7 +17,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
-from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.estimates import Estimate
 from fugu.dataflows.offline.evaluation.report import Report, Row
 from fugu.operators.mechanism import Notion
@@ -29,6 +28,10 @@ MOST_LINES = 6
 _INCHES_PER_LETTER = 0.08
 _APART = 0.065
 """The least distance between names of lines, as a part of the height of a panel."""
+_LABEL = 0.04
+"""The least distance between the labels of places, as a part of the axis."""
+_MANY_TIMES = 20.0
+"""Errors that differ more than so are drawn over a logarithmic axis."""
 _LEADER = {"arrowstyle": "-", "lw": 0.5, "alpha": 0.6, "shrinkA": 0, "relpos": (0.0, 0.5)}
 _FIGURES: dict[Notion, str] = {
     "ldp": "nats per record, without any model (ldp)",
@@ -76,10 +79,10 @@ class Lines:
         """Draw lines with standard errors, and a tick for every place that occurs."""
         lines = self.shown
         for line in lines:
-            places = [place for place, _ in line.points]
+            at = [place for place, _ in line.points]
             values = [one.value for _, one in line.points]
             axes.errorbar(
-                places,
+                at,
                 values,
                 yerr=[one.standard_error for _, one in line.points],
                 color=line.colour,
@@ -89,7 +92,7 @@ class Lines:
                 linewidth=1.6,
                 capsize=2,
             )
-            for point in zip(places, values, strict=True):
+            for point in zip(at, values, strict=True):
                 if point[0] == line.configured:
                     axes.plot(*point, "o", color=DARK, fillstyle="none", ms=11)
         if self.level is not None:
@@ -101,10 +104,10 @@ class Lines:
             axes.yaxis.set_major_formatter(lambda at, _: f"{at:,g}")
         else:
             axes.set_ylim(bottom=0.0)
-        found = {float(f"{place:.3g}") for line in lines for place, _ in line.points}
-        if found:
+        places = {float(f"{place:.3g}") for line in lines for place, _ in line.points}
+        if places:
             axes.set_xscale("log")
-            axes.xaxis.set_major_locator(FixedLocator(sorted(found)))
+            axes.xaxis.set_major_locator(FixedLocator(_told_apart(sorted(places))))
             axes.xaxis.set_minor_locator(NullLocator())
             axes.xaxis.set_major_formatter(lambda at, _: f"{at:.3g}")
         axes.set(xlabel=self.x_label, ylabel=self.y_label)
@@ -167,6 +170,20 @@ def _height(axes: Axes, value: float) -> float:
     if axes.get_yscale() == "log":
         low, high, value = log(low), log(high), log(max(value, low))
     return (value - low) / (high - low)
+
+
+def _told_apart(places: Sequence[float]) -> Sequence[float]:
+    """Leave out places, in order, whose labels would stand on that of the one before.
+
+    >>> _told_apart([1.0, 2.0, 2.01, 4.0])
+    [1.0, 2.0, 4.0]
+    """
+    least = _LABEL * log(places[-1] / places[0])
+    kept = [places[0]]
+    for place in places[1:]:
+        if log(place / kept[-1]) > least:
+            kept.append(place)
+    return kept
 
 
 def _spread(heights: Sequence[float]) -> Sequence[float]:
@@ -245,7 +262,7 @@ def _over_nats(report: Report[Any], notion: Notion) -> Lines:
     what = ""
     found: dict[str, list[tuple[float, Estimate, Row[Any]]]] = {}
     for row in report.rows:
-        nats, ranked = _nats(row.candidate, notion), row.utility.ranked_by()
+        nats, ranked = row.candidate.place(notion), row.utility.ranked_by()
         if row.candidate.sound and nats is not None and ranked and not isnan(ranked[1].value):
             what = ranked[0]
             found.setdefault(row.candidate.name, []).append((nats, ranked[1], row))
@@ -259,13 +276,6 @@ def _over_nats(report: Report[Any], notion: Notion) -> Lines:
         )
         for name, points in found.items()
     ]
-    return Lines(lines, _FIGURES[notion], "", what)
-
-
-def _nats(candidate: Candidate, notion: Notion) -> float | None:
-    """Place a candidate, or nowhere.
-
-    A law of delays stands at what it has, and what it is compared with at its epsilon.
-    """
-    exact = candidate.per_record(notion)
-    return candidate.epsilon if notion == "delay-law" and exact is None else exact
+    errors = [one.value for line in lines for _, one in line.points]
+    apart = bool(errors) and 0.0 < _MANY_TIMES * min(errors) < max(errors)
+    return Lines(lines, _FIGURES[notion], "", what, logarithmic=apart)

@@ -12,6 +12,8 @@ from fugu.operators.mechanism import Notion
 _SIGNIFICANT = 2.0
 """Standard errors by which two rows differ more than draws do."""
 _ALIKE = 1e-9
+_ROUNDED = 0.01
+"""Rivals of a law of delays get its epsilon, rounded up to three digits."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,14 @@ class Ranked:
 
 
 def ranked(report: Report[Any], notion: Notion | None) -> list[Ranked]:
-    """Return sound rows that prove as much as the pipeline's own, smallest error first."""
+    """Return sound rows that prove as much as the pipeline's own, smallest error first.
+
+    Of rows whose law is the same, as where a larger epsilon changes nothing, the first one counts.
+    """
     own = report.own
-    rows = [row for row in report.rows if row.candidate.sound and _alike(row, own, notion)]
+    alike = [row for row in report.rows if row.candidate.sound and _alike(row, own, notion)]
+    laws = {_law(row): row for row in reversed(alike)}
+    rows = [row for row in alike if laws[_law(row)] is row]
     found = [(row, measured[1]) for row in rows if (measured := row.utility.ranked_by())]
     found = [(row, error) for row, error in found if not isnan(error.value)]
     found.sort(key=lambda one: one[1].value)
@@ -68,17 +75,22 @@ def in_words(report: Report[Any], found: list[Ranked], guess: Guess | None) -> I
         )
 
 
+def _law(row: Row[Any]) -> tuple[str, bytes]:
+    return row.candidate.name, row.candidate.mechanism.law_digest()
+
+
 def _alike(row: Row[Any], own: Row[Any], notion: Notion | None) -> bool:
     first, second = row.candidate, own.candidate
     if first.window != second.window:
         return False
-    nats = [first.epsilon, second.epsilon]
+    nats, apart = [first.epsilon, second.epsilon], _ALIKE
     if notion is not None:
-        proved = [first.per_record(notion), second.per_record(notion)]
+        proved = [first.place(notion), second.place(notion)]
         if None in proved:
             return proved == [None, None] and abs(nats[0] - nats[1]) < _ALIKE
         nats = [float(one or 0.0) for one in proved]
-    return abs(nats[0] - nats[1]) < _ALIKE * max(1.0, *nats)
+        apart = _ROUNDED if notion == "delay-law" else _ALIKE
+    return abs(nats[0] - nats[1]) < apart * max(1.0, *nats)
 
 
 def _times(error: Estimate, best: Estimate) -> float:

@@ -64,6 +64,8 @@ SERIES = (
     *COLLECTED,
 )
 FILTERED = ("fast", "rescue_dp", "pegasus", "real_time")
+LONGER = {"ts_sample": 960}
+"""Ticks of kinds that measure once in so long a window that others show nothing of them."""
 FEWER = 20
 """Users of each of five questions of a run about values displaced in time."""
 FIRST_SEED = 20_000
@@ -162,7 +164,8 @@ def _begin(kind: str) -> int:
 def _figures(kind: str, rng: np.random.Generator) -> tuple[Integers, Floats]:
     """Return what a mechanism is given, and the figures `(groups, ticks)` that it is to tell."""
     if kind in POLICIES:
-        walk = 100_000 + np.cumsum(rng.integers(-400, 401, (1, TICKS)), axis=1)
+        ticks = LONGER.get(kind, TICKS)
+        walk = 100_000 + np.cumsum(rng.integers(-400, 401, (1, ticks)), axis=1)
         return walk, walk / 100.0
     if kind in COLLECTED:
         chances = np.clip(0.5 + np.cumsum(rng.normal(0.0, 0.004, TICKS)), 0.1, 0.9)

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
+from fugu.operators.estimates.aged_figures import laplace_quantile
 from fugu.operators.estimates.random_walks import RandomWalk
+
+
+def drift_of(walk: RandomWalk) -> float:
+    """The drift of a tick, as a bar of one tick and no noise has it."""
+    [error] = walk.aged_errors(np.zeros(1), np.ones(1), confidence=0.95).tolist()
+    return float(error**2)
 
 
 def test_the_drift_of_a_walk_is_found_beneath_its_noise() -> None:
@@ -12,10 +19,10 @@ def test_the_drift_of_a_walk_is_found_beneath_its_noise() -> None:
     ticks = np.arange(0, 4_000, 3)
     errors = np.where(np.arange(len(ticks)) % 5 == 0, 20.0, 3.0)
     values = truth[ticks] + rng.normal(size=len(ticks)) * errors
-    assert RandomWalk.through(values, errors, ticks).drift == pytest.approx(4.0, rel=0.2)
+    assert drift_of(RandomWalk.through(values, errors, ticks)) == pytest.approx(4.0, rel=0.2)
     still = rng.normal(size=500) * 3.0
-    assert RandomWalk.through(still, np.full(500, 3.0), np.arange(500)).drift < 0.05
-    assert RandomWalk.through(still[:1], np.ones(1), np.zeros(1, dtype=np.int64)).drift == 0.0
+    assert drift_of(RandomWalk.through(still, np.full(500, 3.0), np.arange(500))) < 0.05
+    assert drift_of(RandomWalk.through(still[:1], np.ones(1), np.zeros(1, dtype=np.int64))) == 0.0
 
 
 @pytest.mark.parametrize("drift", [0.0, 0.05, 1.0])
@@ -40,3 +47,26 @@ def test_a_tick_between_two_measurements_knows_less() -> None:
     _, errors = RandomWalk.through(values, np.ones(4), ticks).smoothed(13)
     assert errors[2] > errors[0]
     assert errors[2] > errors[4]
+
+
+def test_errors_widen_with_age_as_much_as_the_drift_that_is_known() -> None:
+    still = np.zeros(1)
+    walk = RandomWalk(still, still, still.astype(np.int64), np.array([5.0]), np.ones(1))
+    widened = walk.aged_errors(np.full(3, 4.0), np.array([0.0, 1.0, 12.0]), confidence=0.95)
+    assert widened == pytest.approx([2.0, 3.0, 8.0])
+
+
+@pytest.mark.parametrize("step", [0.1, 1.0])
+def test_bars_of_repeated_figures_hold_where_measurements_hardly_tell_the_drift(
+    step: float,
+) -> None:
+    """Six measurements with an error of 1, each repeated seven times."""
+    rng, held = np.random.default_rng(8), []
+    ticks, ages = np.arange(0, 48, 8), np.tile(np.arange(8.0), 6)
+    for _ in range(150):
+        truth = np.cumsum(rng.normal(0.0, step, 48))
+        values = truth[ticks] + rng.laplace(0.0, np.sqrt(0.5), 6)
+        walk = RandomWalk.through(values, np.ones(6), ticks)
+        margins = laplace_quantile(0.95) * walk.aged_errors(np.ones(48), ages, confidence=0.95)
+        held.append(np.mean(np.abs(np.repeat(values, 8) - truth) <= margins))
+    assert 0.94 <= np.mean(held) <= 0.985

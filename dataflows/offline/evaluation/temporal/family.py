@@ -17,6 +17,7 @@ from fugu.dataflows.offline.evaluation.candidates import (
     chosen_rivals,
 )
 from fugu.dataflows.offline.evaluation.family import CONFIGURED, Family, Wanted, require_memory
+from fugu.dataflows.offline.evaluation.ranking import Guess
 from fugu.dataflows.offline.evaluation.report import Report
 from fugu.dataflows.offline.evaluation.run import Advance, released, secret_of
 from fugu.dataflows.offline.evaluation.sample import Sample, require_times
@@ -84,6 +85,23 @@ class TemporalFamily(Family[Displaced | Floats, TemporalUtility]):
         own, nobody = self.grid.candidates[0], secret_of(0, 0)
         return displaced(own, self.file.pipeline, self.sample, nobody)
 
+    @property
+    def _measure(self) -> TemporalMeasure:
+        ticks = self.operator.in_ticks()
+        width = None if ticks is None else ticks.width
+        return TemporalMeasure(self.sample, self._costs, self.numbers, width)
+
+    def constant_guess(self) -> Guess | None:
+        """Return what the median errs, which is the best constant; None without numbers."""
+        if self.numbers is None:
+            return None
+        return Guess(
+            "the median of all values",
+            self._measure.guess(self._ticks),
+            "Values change faster than they leave: take a larger epsilon or a shorter window, and "
+            "read averages over a window and more",
+        )
+
     def released(
         self, candidate: Candidate, secret: Secret, advance: Advance
     ) -> Displaced | Floats:
@@ -103,7 +121,7 @@ class TemporalFamily(Family[Displaced | Floats, TemporalUtility]):
         return first.dead
 
     def measured(self, candidate: Candidate, runs: Sequence[Displaced | Floats]) -> TemporalUtility:
-        measure = TemporalMeasure(self.sample, self._costs, self.numbers)
+        measure = self._measure
         if isinstance(candidate.mechanism, TemporalPerturbation):
             moved = [run for run in runs if isinstance(run, Displaced)]
             return measure.displacing(candidate.mechanism, moved)
@@ -151,6 +169,10 @@ class TemporalFamily(Family[Displaced | Floats, TemporalUtility]):
             )
             return
         share = numbers.above.sum() / np.count_nonzero(~np.isnan(numbers.values))
+        yield (
+            "value of a tick: the last one that left, compared with the one that came at that "
+            "tick. Late values count as wrong as they are. Rows are ranked by it."
+        )
         yield (
             f"running count: values above {numbers.counted_from:g} ({share:.0%} of all; "
             "--count-above), an empty tick adds nothing. filled: divided by the share of ticks "

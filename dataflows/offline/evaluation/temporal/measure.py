@@ -8,6 +8,8 @@ over the last ticks, which leaves empty ticks out.
 [1.0, 1.0, 2.0, 1.0, 2.0]
 >>> moving_average(np.array([1.0, np.nan, 3, 5, 9]), first, width=2).tolist()
 [1.0, 1.0, 3.0, 5.0, 7.0]
+>>> latest(np.array([np.nan, 4.0, np.nan, np.nan, 7.0]), first).tolist()
+[nan, 4.0, 4.0, nan, 7.0]
 >>> squared_errors(np.array([1.0, 2, 3, 4, 5]), np.array([9.0, 1, 2, 9, 4]), first, lag=1).tolist()
 [nan, 0.0, 0.0, nan, 0.0]
 
@@ -37,8 +39,11 @@ from fugu.operators.responses.generalized_randomized_response import Generalized
 from fugu.operators.temporal.costs import Costs, Expected
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
+VALUE = "Value of a tick"
 COUNT = "MSE of the running count"
 AVERAGE = "MSE of the moving average"
+
+_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1))
 
 Series = Callable[[Displaced, Integers], Floats]
 """Computes what readers see of a run if these records are in its ticks."""
@@ -87,18 +92,23 @@ class ErrorsOfAverage:
 class TemporalUtility(Utility):
     """Say what displacing costs in ticks, and what numbers err in the unit of values.
 
-    `count` and `average` are None where values are no numbers. `lag` is the mean delay of values
+    `value` is the mean absolute error of what a reader has at a tick, which is the last value that
+    left, against the value that came at that tick: a late value counts as wrong as it is. It is
+    None, as `count` and `average` are, where values are no numbers. `tick_milliseconds` is None
+    where a tick is a record. `lag` is the mean delay of values
     that leave, in whole ticks, and `fill` the share of ticks that hold a value while all records
     do; both are public.
     """
 
     costs: MeasuredCosts
     expected: MeasuredCosts
+    value: Estimate | None
     count: ErrorsOfCount | None
     average: ErrorsOfAverage | None
     lag: int
     fill: float
     delay_law_epsilon: float | None
+    tick_milliseconds: int | None = None
 
     def figures(self) -> Iterator[Figure]:
         yield Figure("delay_law_epsilon", self.delay_law_epsilon)
@@ -106,6 +116,11 @@ class TemporalUtility(Utility):
         yield Figure("fill", self.fill)
         yield from self.costs.figures("costs", "Per value, measured")
         yield from self.expected.figures("expected_costs", "Per value, expected")
+        yield Figure("value_error", self.value)
+        if self.value is not None:
+            yield Figure("", None, VALUE, "mean absolute error", self.value.rounded())
+            late = NOTHING if isnan(self.costs.delay.value) else self._delay()
+            yield Figure("", None, VALUE, "leaves late by", late)
         for key, errors, table in (
             ("count", self.count, COUNT),
             ("average", self.average, AVERAGE),
@@ -118,7 +133,25 @@ class TemporalUtility(Utility):
             yield Figure("", None, AVERAGE, "lag", lag)
 
     def ranked_by(self) -> tuple[str, Estimate]:
-        return "the total cost per value", self.costs.total
+        if self.value is None:
+            return "the total cost per value (operator.costs)", self.costs.total
+        return "the mean absolute error of the last value at a tick, in its own unit", self.value
+
+    def why(self) -> str:
+        if isnan(self.costs.total.value):
+            return "values are changed, and leave at their own ticks"
+        parts = [f"values leave {self._delay()} late"]
+        parts += [f"{_percent(self.costs.missing)} never do"] * (self.costs.missing.value > 0.0)
+        cost = [f"cost {three_digits(self.costs.total.value)}"] * (self.value is not None)
+        return ", ".join([*parts, *cost])
+
+    def _delay(self) -> str:
+        """Write the mean delay in ticks, and as a time where ticks are of event time."""
+        ticks = self.costs.delay.value
+        counted = f"{three_digits(ticks)} ticks"
+        if self.tick_milliseconds is None:
+            return counted
+        return f"{counted} ({_time(ticks * self.tick_milliseconds)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +161,7 @@ class TemporalMeasure:
     sample: Sample
     costs: Costs
     numbers: Numbers | None
+    tick_milliseconds: int | None = None
 
     def displacing(
         self, mechanism: TemporalPerturbation, runs: Sequence[Displaced]
@@ -135,13 +169,16 @@ class TemporalMeasure:
         """Measure all runs of a mechanism that displaces values."""
         lag = round(float(mechanism.delay_law @ np.arange(mechanism.k)))
         fill = 1.0 - mechanism.expected.empty
-        count = average = None
+        value = count = average = None
         if self.numbers is not None:
 
             def errors(series: Series, fill: float = 1.0, lag: int = 0) -> Estimate:
                 made = [series(run, run.released) / fill for run in runs]
                 return self._errors(runs, [series(run, run.held) for run in runs], made, lag)
 
+            known = self.numbers.values
+            left = [_of_records(known, run.released, np.nan) for run in runs]
+            value = self._value(runs, left)
             counted, averaged = self._count, self._average
             count = ErrorsOfCount(
                 errors(counted), errors(counted, fill), errors(counted, fill, lag)
@@ -150,11 +187,13 @@ class TemporalMeasure:
         return TemporalUtility(
             costs=self._priced([_costs(run, mechanism.k) for run in runs]),
             expected=self._priced([_with_gaps(mechanism.expected, run) for run in runs]),
+            value=value,
             count=count,
             average=average,
             lag=lag,
             fill=fill,
             delay_law_epsilon=mechanism.delay_law_epsilon,
+            tick_milliseconds=self.tick_milliseconds,
         )
 
     def changing(
@@ -163,6 +202,7 @@ class TemporalMeasure:
         """Measure all runs of a baseline: what it made of the value of each record."""
         noisy = [_of_records(values, ticks.held, np.nan) for values in runs]
         first, count, average = ticks.first, ErrorsOfCount(), ErrorsOfAverage()
+        value = NO_ESTIMATE
 
         def errors(series: Series, made: list[Floats]) -> Estimate:
             times = [ticks] * len(made)
@@ -177,8 +217,25 @@ class TemporalMeasure:
         else:
             averages = [self._averaged(values, first) for values in noisy]
             average = ErrorsOfAverage(errors(self._average, averages))
+            value = self._value([ticks] * len(noisy), noisy)
         nothing = MeasuredCosts()
-        return TemporalUtility(nothing, nothing, count, average, 0, 1.0, None)
+        return TemporalUtility(nothing, nothing, value, count, average, 0, 1.0, None)
+
+    def guess(self, ticks: Displaced) -> float:
+        """Return the mean absolute error of the best constant, which is the median."""
+        assert self.numbers is not None
+        values = _of_records(self.numbers.values, ticks.held, np.nan)
+        return float(np.nanmean(np.abs(values - np.nanmedian(values))))
+
+    def _value(self, runs: Sequence[Displaced], made: Sequence[Floats]) -> Estimate:
+        """Return the mean absolute error of the last value at each tick to which one came."""
+        assert self.numbers is not None
+        came = [_of_records(self.numbers.values, run.held, np.nan) for run in runs]
+        errors = [
+            np.abs(latest(shown, run.first) - truth)
+            for run, shown, truth in zip(runs, made, came, strict=True)
+        ]
+        return self._mean(runs, errors)
 
     def _count(self, run: Displaced, records: Integers) -> Floats:
         assert self.numbers is not None
@@ -203,9 +260,16 @@ class TemporalMeasure:
         lag: int = 0,
     ) -> Estimate:
         """Return the mean squared error over all ticks and runs."""
+        errors = [
+            squared_errors(truth, estimate, run.first, lag)
+            for run, truth, estimate in zip(runs, truths, made, strict=True)
+        ]
+        return self._mean(runs, errors)
+
+    def _mean(self, runs: Sequence[Displaced], errors: Sequence[Floats]) -> Estimate:
+        """Return the mean over all ticks and runs; NaN is left out."""
         totals, counts, count = [], [], self.sample.stream_count
-        for run, truth, estimate in zip(runs, truths, made, strict=True):
-            found = squared_errors(truth, estimate, run.first, lag)
+        for run, found in zip(runs, errors, strict=True):
             known = ~np.isnan(found)
             streams = run.streams[known]
             totals.append(np.bincount(streams, found[known], count))
@@ -261,6 +325,12 @@ def moving_average(values: Floats, first: Integers, width: int) -> Floats:
         return np.asarray(middle + (total[ends] - total[begins]) / within)
 
 
+def latest(values: Floats, first: Integers) -> Floats:
+    """Repeat the last value of the stream at ticks that have none (NaN)."""
+    places = np.maximum.accumulate(np.where(np.isnan(values), -1, np.arange(len(values))))
+    return np.where(places >= first, values[places], np.nan)
+
+
 def squared_errors(truth: Floats, estimate: Floats, first: Integers, lag: int = 0) -> Floats:
     """Compare with the truth `lag` ticks before; NaN where the stream had not begun then."""
     before = np.arange(len(truth)) - lag
@@ -270,6 +340,16 @@ def squared_errors(truth: Floats, estimate: Floats, first: Integers, lag: int = 
 
 def _document(found: MeasuredCosts | ErrorsOfCount | ErrorsOfAverage) -> dict[str, object]:
     return {name: None if isnan(one.value) else one for name, one in vars(found).items()}
+
+
+def _time(milliseconds: float) -> str:
+    """Write a time in the largest unit that it is one of.
+
+    >>> _time(181_000.0), _time(0.0)
+    ('3.02 min', '0.00 ms')
+    """
+    unit, length = next((one for one in _UNITS if milliseconds >= one[1]), _UNITS[-1])
+    return f"{three_digits(milliseconds / length)} {unit}"
 
 
 def _percent(share: Estimate) -> str:

@@ -1,5 +1,6 @@
 """Costs and errors, worked out by hand and held against what is expected."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,35 @@ def test_empty_ticks_add_nothing_to_counts_and_are_left_out_of_averages() -> Non
     assert utility.count.plain.value == np.mean([1, 1, 4, 1, 4, 1])
     # True averages 5 3 4 4.5 5.5 5; of what left none, 1, 1, 4, 7, 9.
     assert utility.average.plain.value == np.mean(np.array([2, 3, 0.5, 1.5, 4]) ** 2)
+
+
+def test_the_last_value_that_left_is_what_a_tick_tells_in_the_unit_of_values() -> None:
+    values = np.array([5.0, 1.0, 7.0, 2.0, 9.0, 1.0])
+    utility = by_hand(Numbers(values, Reading(count_above=4.0)))
+    # Readers have none, 1, 1, 7, 7, 9.
+    _, error = utility.ranked_by()
+    assert error.value == np.mean([0, 6, 5, 2, 8])
+    assert utility.why() == "values leave 0.400 ticks late, 40.00% never do, cost 242"
+    timed = replace(utility, tick_milliseconds=60_000)
+    assert timed.why().startswith("values leave 0.400 ticks (24.0 s) late")
+    assert by_hand(None).ranked_by()[0] == "the total cost per value (operator.costs)"
+
+
+def test_rivals_of_the_own_law_are_ranked_beside_it_and_a_constant_is_the_median(
+    tmp_path: Path,
+) -> None:
+    """The law has a little less than its epsilon in three digits, which rivals get."""
+    file = pipeline_file(tmp_path, {}, {"window": 5, "threshold": 3})
+    sample = sample_of(tmp_path, file, numbered(users=4, steps=30))
+    plan = TemporalFamily.planned(file, sample, Wanted(None, value_range="0,200"))
+    words = "\n".join(plan.report(runs=2, seed=0).ranking)
+    for name in ("threshold", "backward", "laplace, eps/2"):
+        assert words.count(f". {name} at eps 1.7") == 1, "its law has 1.695"
+    assert "eps 3.4" not in words, "where the threshold is the same"
+    guess = plan.constant_guess()
+    assert guess is not None
+    values = np.arange(sample.records)
+    assert guess.error == pytest.approx(np.abs(values - np.median(values)).mean())
 
 
 def test_by_default_the_count_splits_the_values_most_evenly() -> None:
