@@ -81,8 +81,7 @@ class RobustCrrOperator(CrrOperator):
     within: Annotated[
         Literal["learned"] | Within, BeforeValidator(_within), WithJsonSchema({"anyOf": _FORMS})
     ]
-    """Say how far each probability of the model may be off: `10%` of itself, `0.02`, or
-    `{share: 0.1, amount: 0.001}` for both; or `learned`, as the intervals of the model file say."""
+    """Say how far probabilities of the model may be off: `10%` of each, `0.02`, or `learned`."""
 
     def mechanism(self, files: Files) -> Mechanism:
         model, epsilon, distance, mode, kernel, gaps = self.choices(files)

@@ -128,7 +128,7 @@ def with_gaps(promised: tuple[Guarantee, ...], gaps: Gaps) -> tuple[Guarantee, .
     """Return the promises if steps of the model take time."""
     sip, ldp = promised
     model = sip.adversary
-    in_time = Point(f"{model.name}-in-time", f"{model.sentence}, {gaps}").of(
+    in_time = Point(f"{model.name}-in-time", f"{model}, {gaps}").of(
         **dict(model.numbers), step_milliseconds=gaps.step_milliseconds, longest=gaps.longest
     )
     assumptions = (*sip.assumptions, _TIMES_SAY_NOTHING)
