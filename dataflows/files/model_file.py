@@ -55,8 +55,8 @@ class Learned(Section):
 class Ends(Section):
     """Hold the ends of intervals, one for each probability of the same place."""
 
-    low: Any
-    high: Any
+    low: list[Any]
+    high: list[Any]
 
 
 class Intervals(Section):
@@ -108,8 +108,9 @@ class ModelFile(Section):
     def _check(self) -> Self:
         if len(set(self.alphabet)) != len(self.alphabet):
             raise ValueError("alphabet: every symbol may be listed once")
-        if self.format_version == 1 and (self.learned or self.sparse_rows is not None):
-            raise ValueError("sparse rows and learned need format_version: 2")
+        later = self.learned or self.intervals or self.sparse_rows is not None
+        if self.format_version == 1 and later:
+            raise ValueError("sparse rows, learned and intervals need format_version: 2")
         return self
 
     @property

@@ -5,7 +5,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from fugu.dataflows.base.section import Epsilon
 from fugu.dataflows.kinds.crr import CrrOperator
 from fugu.dataflows.kinds.families.section import Files
-from fugu.operators.budget import without_budget
+from fugu.operators.budget import Budgeted, without_budget
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.sip.planned_release import PlannedRelease
 
@@ -68,7 +68,13 @@ class PlannedCrrOperator(CrrOperator):
     def remarks(self, files: Files, mechanism: Mechanism) -> list[str]:
         planned = without_budget(mechanism)
         assert isinstance(planned, PlannedRelease)
-        return [*super().remarks(files, mechanism), *_not_adopted(planned)]
+        found = [*super().remarks(files, mechanism), *_not_adopted(planned)]
+        if isinstance(mechanism, Budgeted) and mechanism.total < planned.most:
+            found.append(
+                f"budget.total: {mechanism.total:g} nats are less than one release may spend, "
+                f"which is {planned.most:g}: a stream may be exhausted at its first unsure record"
+            )
+        return found
 
     def how_to_read(self) -> list[str]:
         return [

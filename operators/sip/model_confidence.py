@@ -14,7 +14,8 @@ square root, and the same for 1 - q and 1 - p.
 *Counts of randomized responses.* Given the truths, responses are independent, and one of them
 changes an unbiased count of pairs by at most a known amount, so that is near the count of the
 truths (McDiarmid's inequality). Shares of truths then lie in intervals, and so do probabilities.
-Half of delta pays for either.
+Half of delta pays for either. Ends go into model files, so they need not have the same last bits on
+every machine.
 
 >>> low, high = learned_intervals(np.array([3, 1]), np.array([[900, 100], [20, 80]]), 0.95).rows
 >>> low.round(3).tolist(), high.round(3).tolist()

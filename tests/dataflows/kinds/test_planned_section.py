@@ -56,6 +56,14 @@ def test_a_stream_has_the_total_of_the_budget_and_a_release_the_most_of_the_tabl
     assert "Sequence Information Privacy with epsilon 40 nats per stream" in said
 
 
+def test_a_budget_below_the_most_of_one_release_is_remarked(tmp_path: Path) -> None:
+    small = PLANNED.replace("{total: 40}", "{total: 2}")
+    read_with_model(tmp_path, 0.9, small)
+    file = read(tmp_path, small)
+    [remark] = [one for one in remarks_of(file, configure(file).mechanism) if "total" in one]
+    assert "2 nats are less than one release may spend, which is 2.5" in remark
+
+
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
