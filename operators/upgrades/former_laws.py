@@ -83,7 +83,7 @@ def _former_fields(mechanism: Mechanism) -> Identity | None:
             kernel = _former_kernel(mechanism._chosen.identity())
             in_time = () if gaps is None else gaps.identity()
             return epsilon.hex(), *model.identity(), *kernel, *in_time
-        case AdaptiveRelease(model=model, distance=distance):
+        case AdaptiveRelease(model=model, distance=str(distance)):
             epsilons = mechanism.decision_epsilon.hex(), mechanism.release_epsilon.hex()
             return *epsilons, distance, *model.identity()
         case ColdStart(symbols=symbols, epsilon=epsilon, positions=positions, alpha=alpha):

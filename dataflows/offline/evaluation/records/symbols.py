@@ -28,7 +28,7 @@ from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.distances import HAMMING, Distance, Ordered
+from fugu.operators.sip.distances import HAMMING, Distance, Ordered, Points
 from fugu.operators.sip.robust_release import RobustRelease
 
 _SHARES = "Error of shares in % of records: half the sum over symbols, and the largest"
@@ -48,6 +48,8 @@ def declared_distance(mechanism: Mechanism) -> Distance:
             return distance
         case AdaptiveRelease(distance="steps"):
             return Ordered()
+        case AdaptiveRelease(distance=Points() as points):
+            return points
     return HAMMING
 
 
