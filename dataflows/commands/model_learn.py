@@ -26,6 +26,11 @@ from fugu.dataflows.records.training_history import Alphabet, History, Symbol
 from fugu.operators.budget import without_budget
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.learning import Counts, Learned, learned, learned_from_responses
+from fugu.operators.sip.model_confidence import (
+    LearnedIntervals,
+    intervals_of_responses,
+    learned_intervals,
+)
 
 _LARGEST_DENSE = 64
 _LARGEST_POOLED = 2_000
@@ -74,6 +79,12 @@ def learn(
         bool | None,
         typer.Option("--sparse/--dense", help="Rows or a matrix; else by the alphabet's size."),
     ] = None,
+    intervals: Annotated[
+        float | None,
+        typer.Option(
+            metavar="CONFIDENCE", help="Write intervals for robust_crr that hold so surely (0.95)."
+        ),
+    ] = None,
     source: Annotated[
         str | None, typer.Option(help="Where the history is from, to be written down.")
     ] = None,
@@ -102,7 +113,7 @@ def learn(
                 "--released-by takes topic and alphabet from the pipeline, and learns of first "
                 "order; leave --topic, --alphabet, --order and files out"
             )
-        model, symbols = _from_releases(console, found, released_by, alpha)
+        model, symbols, around = _from_releases(console, found, released_by, alpha, intervals)
         origin = f"releases of {released_by.pipeline.name}"
     else:
         operator = None if pipeline is None else _operator(pipeline)
@@ -120,10 +131,16 @@ def learn(
         symbols, instead = _alphabet(found, operator, listed, min_count, other)
         counts = Counts.of(*found.columns(symbols, instead), len(symbols), order)
         model, origin = learned(counts, alpha), topic or ", ".join(file.name for file in files)
+        around = _intervals(counts, intervals)
     declared = bool(pipeline or released_by or listed)
     pairs = len(model.rows) - len(symbols)
     if sparse is None:
         sparse = len(symbols) > _LARGEST_DENSE
+    if around is not None and (sparse or pairs > 0):
+        raise ConfigurationError(
+            "--intervals: are for a matrix of first order; leave --sparse and --order out, and "
+            f"learn at most {_LARGEST_DENSE} symbols"
+        )
     content = written(
         model,
         symbols,
@@ -133,6 +150,7 @@ def learn(
         date=date or datetime.now(UTC).date().isoformat(),
         description=description,
         declared=declared,
+        intervals=around,
     )
     _write(path, content)
     about = f"{len(symbols):,} symbols" + (f", {pairs} pairs" if pairs else "")
@@ -149,9 +167,23 @@ def learn(
         console.print(f"{found.refused:,} records were passed over: a pipeline refuses them, too.")
 
 
+def _intervals(counts: Counts, confidence: float | None) -> LearnedIntervals | None:
+    """Return intervals around what is learned from counts, where they are asked for."""
+    if confidence is None:
+        return None
+    try:
+        return learned_intervals(counts.first, counts.pairs(), confidence)
+    except ValueError as error:
+        raise ConfigurationError(f"--intervals: {error}") from None
+
+
 def _from_releases(
-    console: Console, history: History, file: PipelineFile, alpha: float
-) -> tuple[Learned, Alphabet]:
+    console: Console,
+    history: History,
+    file: PipelineFile,
+    alpha: float,
+    confidence: float | None,
+) -> tuple[Learned, Alphabet, LearnedIntervals | None]:
     """Undo the noise of what a pipeline has published, which its guarantee covers already."""
     operator, mechanism = file.pipeline.operator, configure(file).mechanism
     response = without_budget(mechanism)
@@ -176,7 +208,14 @@ def _from_releases(
     streams, symbols = history.columns(list(range(response.symbols)), None)
     counts = Counts.of(streams, symbols, response.symbols)
     pairs = counts.pairs()
-    return learned_from_responses(counts.first, pairs, response.epsilon, alpha), operator.alphabet
+    model = learned_from_responses(counts.first, pairs, response.epsilon, alpha)
+    if confidence is None:
+        return model, operator.alphabet, None
+    try:
+        around = intervals_of_responses(counts.first, pairs, response.epsilon, confidence)
+    except ValueError as error:
+        raise ConfigurationError(f"--intervals: {error}") from None
+    return model, operator.alphabet, around
 
 
 def _require_fields(named: dict[str, str]) -> None:

@@ -5,13 +5,15 @@
 
 `prior` is a list or "uniform". `transition` is a matrix, or sparse rows (see `model_rows`), which
 may depend on the last two symbols. `smoothing` mixes every distribution with the uniform one and is
-part of the model that the guarantee is relative to. Version 1, still read, knows matrices only and
-not `learned`, which says where a model comes from.
+part of the model that the guarantee is relative to. `intervals` say how far probabilities may be
+off (`kind: robust_crr`, `within: learned`). Version 1, still read, knows matrices only and not
+`learned`, which says where a model comes from.
 """
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 import orjson
 from pydantic import Discriminator, Field, Tag, ValidationError
 from pydantic import model_validator as checked
@@ -20,8 +22,10 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.problems import in_words
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.files.model_rows import Row, sparse_model
+from fugu.operators.mechanism import Floats
 from fugu.operators.sip.long_run import Model
 from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.model_intervals import ModelIntervals
 
 FORMAT = "fugu-markov-model"
 Probabilities = list[float]
@@ -48,6 +52,45 @@ class Learned(Section):
     alphabet: Literal["declared", "sorted"] | None = None
 
 
+class Ends(Section):
+    """Hold the ends of intervals, one for each probability of the same place."""
+
+    low: list[Any]
+    high: list[Any]
+
+
+class Intervals(Section):
+    """Hold intervals around the probabilities of a matrix and its first symbol."""
+
+    prior: Ends
+    transition: Ends
+
+    def around(self, model: MarkovModel) -> ModelIntervals:
+        """Return them, wide enough for the model itself; `ValueError` where they have no sense."""
+        n = model.symbols
+        first = [_numbers("prior", end, (n,)) for end in (self.prior.low, self.prior.high)]
+        rows = [
+            _numbers("transition", end, (n, n))
+            for end in (self.transition.low, self.transition.high)
+        ]
+        return ModelIntervals(
+            np.minimum(first[0], model.prior),
+            np.maximum(first[1], model.prior),
+            np.minimum(rows[0], model.transition),
+            np.maximum(rows[1], model.transition),
+        )
+
+
+def _numbers(name: str, given: object, shape: tuple[int, ...]) -> Floats:
+    try:
+        ends = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        ends = np.empty(0)
+    if ends.shape != shape:
+        raise ValueError(f"intervals.{name}: write a number for each probability of {name}")
+    return ends
+
+
 class ModelFile(Section):
     """Hold the content of a model file, not yet checked as probabilities."""
 
@@ -59,13 +102,15 @@ class ModelFile(Section):
     prior: Literal["uniform"] | Probabilities
     transition: Transition
     smoothing: float = Field(default=0.001, ge=0.0, le=0.5)
+    intervals: Intervals | None = None
 
     @checked(mode="after")
     def _check(self) -> Self:
         if len(set(self.alphabet)) != len(self.alphabet):
             raise ValueError("alphabet: every symbol may be listed once")
-        if self.format_version == 1 and (self.learned or self.sparse_rows is not None):
-            raise ValueError("sparse rows and learned need format_version: 2")
+        later = self.learned or self.intervals or self.sparse_rows is not None
+        if self.format_version == 1 and later:
+            raise ValueError("sparse rows, learned and intervals need format_version: 2")
         return self
 
     @property

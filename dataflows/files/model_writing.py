@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import orjson
 
 from fugu.dataflows.files.model_file import FORMAT
 from fugu.operators.sip.learning import Learned, Memory
+from fugu.operators.sip.model_confidence import LearnedIntervals
 
 _DIGITS = 9
 """Digits of a probability: rows sum to 1 within a millionth, and are normalised when read."""
+_PARTS = 1e6
+"""Ends of intervals are millionths."""
 
 
 def written(
@@ -21,6 +25,7 @@ def written(
     date: str,
     description: str,
     declared: bool = True,
+    intervals: LearnedIntervals | None = None,
 ) -> bytes:
     """Return a model file of version 2; `declared` says that the order of the alphabet was."""
     if sparse:
@@ -43,6 +48,8 @@ def written(
         "prior": list(map(_rounded, learned.prior.tolist())),
         "smoothing": smoothing,
     }
+    if intervals is not None:
+        header["intervals"] = _ends(intervals)
     lines = [b"  %b: %b," % (orjson.dumps(name), orjson.dumps(header[name])) for name in header]
     transition = b",\n".join(b"    " + orjson.dumps(row) for row in rows)
     return b"\n".join([b"{", *lines, b'  "transition": [', transition, b"  ]", b"}", b""])
@@ -58,6 +65,18 @@ def _row(
     to = {str(alphabet[number]): _rounded(p) for number, p in sorted(followers.items())}
     uniform = {"uniform": _rounded(spread)} if spread > 0.0 else {}
     return {"from": names[0] if len(names) == 1 else names, "to": to, **uniform}
+
+
+def _ends(intervals: LearnedIntervals) -> dict[str, object]:
+    """Return the ends of intervals, rounded outwards."""
+    parts = {"prior": intervals.first, "transition": intervals.rows}
+    return {
+        name: {
+            "low": (np.floor(low * _PARTS) / _PARTS).tolist(),
+            "high": (np.ceil(high * _PARTS) / _PARTS).tolist(),
+        }
+        for name, (low, high) in parts.items()
+    }
 
 
 def _rounded(probability: float) -> float:

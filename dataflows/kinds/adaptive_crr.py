@@ -3,11 +3,18 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 
 from fugu.dataflows.base.section import Epsilon
+from fugu.dataflows.kinds.families.distances import (
+    GoodEnough,
+    PlacedSymbols,
+    distance_between,
+    in_words,
+)
 from fugu.dataflows.kinds.families.models import ModelOperator
 from fugu.dataflows.kinds.families.section import Files
 from fugu.dataflows.kinds.families.symbols import SymbolOperator
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.distances import Points
 
 RIVAL_DECISION = 0.25
 """The share of its nats that a decision takes where another kind is compared with it."""
@@ -23,8 +30,8 @@ class AdaptiveCrrOperator(ModelOperator, SymbolOperator):
     kind: Literal["adaptive_crr"]
     decision_epsilon: Annotated[Epsilon, Field(le=50)]
     """The nats that each record pays for the choice between fresh and repeated."""
-    distance: Literal["symbol", "steps"] = "symbol"
-    """Say what good enough means: the true `symbol`, or as few `steps` from it as expected."""
+    distance: GoodEnough = "symbol"
+    """Say what good enough means: the true `symbol`, or as near as expected: `steps`, or points."""
 
     @property
     def nats_per_release(self) -> float:
@@ -37,13 +44,23 @@ class AdaptiveCrrOperator(ModelOperator, SymbolOperator):
 
     def mechanism(self, files: Files) -> Mechanism:
         decision, fresh = float(self.decision_epsilon), float(self.epsilon)
-        return AdaptiveRelease(self.chain(files), decision, fresh, self.distance)
+        return AdaptiveRelease(self.chain(files), decision, fresh, self._apart(files))
+
+    def _apart(self, files: Files) -> Literal["symbol", "steps"] | Points:
+        if not isinstance(self.distance, PlacedSymbols):
+            return self.distance
+        points = distance_between(self.alphabet, self.distance, files)
+        assert isinstance(points, Points)
+        return points
 
     def parameters(self) -> dict[str, object]:
-        good_enough = {
-            "symbol": "if it is still the true symbol",
-            "steps": "if it is no further from the true symbol than a fresh one is expected to be",
-        }[self.distance]
+        good_enough = "if it is still the true symbol"
+        if self.distance != "symbol":
+            good_enough = (
+                "if it is no further from the true symbol than a fresh one is expected to be"
+            )
+        if isinstance(self.distance, PlacedSymbols):
+            good_enough += f" ({in_words(self.distance)})"
         return {
             **super().parameters(),
             "epsilon": f"{self.epsilon:g} nats per fresh release",

@@ -10,7 +10,9 @@ from fugu.dataflows.kinds.families.models import ModelOperator
 from fugu.dataflows.kinds.families.section import Files
 from fugu.dataflows.kinds.families.symbols import SymbolOperator
 from fugu.operators.mechanism import Mechanism
+from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.distances import Distance
 from fugu.operators.sip.gaps import LONGEST_GAP, Gaps
 from fugu.operators.sip.kernels import Mode, Search
 from fugu.operators.sip.linear_program_kernel import LARGEST_ALPHABET
@@ -66,11 +68,13 @@ class CrrOperator(ModelOperator, SymbolOperator):
         return choice
 
     def mechanism(self, files: Files) -> Mechanism:
+        return self.mechanism_class(*self.choices(files))
+
+    def choices(self, files: Files) -> tuple[Chain, float, Distance, Mode, Search, Gaps | None]:
+        """Return what configures the mechanism, in its order."""
         model, gaps = self.chain(files), None if self.step is None else self.step.gaps
         distance = distance_between(self.alphabet, self.distance, files)
-        return self.mechanism_class(
-            model, float(self.epsilon), distance, self.mode, self.kernel, gaps
-        )
+        return model, float(self.epsilon), distance, self.mode, self.kernel, gaps
 
     def parameters(self) -> dict[str, object]:
         return {

@@ -19,6 +19,7 @@ from fugu.operators.budget_units import in_nats
 from fugu.operators.composition.sums import Spend
 from fugu.operators.guarantee import Guarantee, Per
 from fugu.operators.noise.gaussian_account import VARIANCE
+from fugu.operators.sip.guarantees import A_MODEL_OF_A_SET
 
 SEVERAL = 10
 """How many releases, windows or intervals are looked at together."""
@@ -124,8 +125,11 @@ def _right(guarantee: Guarantee, number: int) -> Guess:
 
 
 def _believed(guarantee: Guarantee) -> Consequence:
+    whose = "the declared model"
+    if guarantee.adversary.name.startswith(A_MODEL_OF_A_SET):
+        whose = "any model within the declared intervals"
     words = (
-        f"Take what the declared model holds for {per_cent(_BELIEVED)} likely. Somebody who "
+        f"Take what {whose} holds for {per_cent(_BELIEVED)} likely. Somebody who "
         "believes in exactly this model, and in nothing else, believes it at most so much more "
         "after the releases. It says nothing of others, for whom the figure without a model holds."
     )

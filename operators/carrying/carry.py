@@ -14,6 +14,8 @@ from fugu.operators.mechanism import Integers, Mechanism, State
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.planned_release import PlannedRelease
+from fugu.operators.sip.robust_release import RobustRelease
 
 Form = Literal["kept", "spent", "replayed"]
 WITHOUT_A_MODEL = 2
@@ -29,13 +31,14 @@ class Carry:
 
     - `kept`: the rows stay as they are, because the old law and the new one have the same belief.
       Either nothing changes but the budget; or epsilon, distance, mode or kernel of conditional
-      randomized response (CRR) under the same model, where the belief of a reader is the exact
-      posterior under each of them, and leakages relative to it add up.
+      randomized response (CRR) under the same model, or the same set of models, where the belief of
+      a reader is the exact posterior under each of them, and leakages relative to it add up.
     - `spent`: the new law has no belief, and promises the same for every prior. What was spent
       without a model counts once. What was spent relative to a model counts twice.
-    - `replayed`: CRR under another model begins with the exact posterior, under the new model, of
-      all releases so far (`replayed_belief`). What was spent relative to another model counts
-      twice, because only its promise for every prior says something to a reader with the new one.
+    - `replayed`: CRR under another model, or set of models, begins with the exact posterior, under
+      the new model, of all releases so far (`replayed_belief`). What was spent relative to another
+      model counts twice, because only its promise for every prior says something to a reader with
+      the new one.
 
     Budgets go on (`carried_budget`); a stream that was exhausted for good stays so. `places` holds
     the place of every old symbol in the new alphabet; None where releases are of another kind.
@@ -109,8 +112,8 @@ def carry_between(was: Mechanism, becomes: Mechanism, places: Integers | None) -
         return Carry(was, becomes, "kept", 1, places)
     if not promised.sound:
         raise ValueError(f"{before.kind} promises nothing, so what was spent is not known")
-    if type(after) is ConditionalRandomizedResponse and places is not None:
-        if type(before) is type(after) and same_symbols and _same_belief(before, after):
+    if type(after) in _FOLLOWING and places is not None:
+        if same_symbols and _same_belief(before, after):
             return Carry(was, becomes, "kept", 1, places)
         if isinstance(before, _REPLAYED):
             refuse_replay(was, becomes)
@@ -121,6 +124,8 @@ def carry_between(was: Mechanism, becomes: Mechanism, places: Integers | None) -
     )
 
 
+_FOLLOWING = ConditionalRandomizedResponse, RobustRelease, PlannedRelease
+"""Laws that may begin with what readers know of releases by others."""
 _REPLAYED = GeneralizedRandomizedResponse, ConditionalRandomizedResponse, ColdStart
 
 
@@ -130,12 +135,16 @@ def _counts(mechanism: Mechanism) -> bool:
 
 
 def _same_belief(before: Mechanism, after: Mechanism) -> bool:
-    assert isinstance(before, ConditionalRandomizedResponse)
-    assert isinstance(after, ConditionalRandomizedResponse)
-    same_gaps = (before.gaps is None) == (after.gaps is None) and (
-        before.gaps is None or after.gaps is None or before.gaps.identity() == after.gaps.identity()
-    )
-    return same_gaps and before.model.identity() == after.model.identity()
+    """Return whether both laws have the same belief after the same releases by either."""
+    both = before, after
+    return all(type(law) in _FOLLOWING for law in both) and _belief(before) == _belief(after)
+
+
+def _belief(law: Mechanism) -> tuple[object, ...]:
+    """Return what a belief depends on besides releases: the model or set of models, and gaps."""
+    assert isinstance(law, ConditionalRandomizedResponse)
+    intervals = law.intervals.identity() if isinstance(law, RobustRelease) else None
+    return law.model.identity(), intervals, None if law.gaps is None else law.gaps.identity()
 
 
 def _refuse_budgets(was: Mechanism, becomes: Mechanism) -> None:

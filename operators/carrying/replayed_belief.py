@@ -28,9 +28,7 @@ import numpy as np
 from fugu.operators.carrying.carry import carry_between, places_of
 from fugu.operators.columns import put, taken
 from fugu.operators.mechanism import EnumerableMechanism, Floats, Integers, State
-from fugu.operators.release_digest import extended
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.markov_model import normalised
 
 Symbols = Sequence[object]
 
@@ -87,16 +85,7 @@ class _Reader:
         unknown = 0.0 if span.other is None else likelihood[:, span.other, None]
         mine = np.zeros((len(rows), len(self.alphabet))) + unknown
         mine[:, places] = likelihood
-        before = taken(self.state, rows)
-        belief = np.ascontiguousarray(before["belief"].T)
-        posterior = normalised(self.law.model.marginal(belief) * mine.T)
-        after = {
-            **before,
-            "belief": np.ascontiguousarray(self.law.model.advance(belief, posterior).T),
-            **self.law.radius.after(before),
-            "releases": before["releases"] + 1,
-            "history": extended(before["history"], places[released] + 1),
-        }
+        after = self.law.told(taken(self.state, rows), mine.T, places[released])
         put(self.state, rows, after)
 
 

@@ -30,11 +30,19 @@ from fugu.operators.sip.conditional_randomized_response import (
     LARGEST_SHOWN,
     ConditionalRandomizedResponse,
 )
+from fugu.operators.sip.distances import HAMMING, Points
 from fugu.operators.sip.guarantees import adaptive_guarantees
 from fugu.operators.sip.integer_law import FORMAT
 from fugu.operators.sip.private_law import SymbolLaw, has_compiled_prediction
 from fugu.operators.sip.proposal import Mask
-from fugu.operators.sip.repeat_decision import Distance, RepeatDecision, expected_steps, near
+from fugu.operators.sip.repeat_decision import (
+    Distance,
+    RepeatDecision,
+    expected_distance,
+    expected_steps,
+    near,
+    near_points,
+)
 from fugu.operators.sip.symbol_inputs import (
     bound_to,
     checked_belief,
@@ -67,9 +75,9 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
 
     Parameters: `model`, a chain over n symbols that gives every one of them a chance at any time;
     `decision_epsilon` and `release_epsilon` in nats, both above 0 and at most 50; `distance`:
-    `symbol` (right or wrong) or `steps` (how far apart in the alphabet). Both epsilons are fixed,
-    so what a position may cost is a function of public data; a `Budgeted` total or window bounds
-    the sum.
+    `symbol` (right or wrong), `steps` (how far apart in the alphabet) or `Points(coordinates)`,
+    between which fresh releases are made to be near, too. Both epsilons are fixed, so what a
+    position may cost is a function of public data; a `Budgeted` total or window bounds the sum.
 
     Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)` of kind FRESH or
     REPEATED, annotated with `confidence`, the probability that the published symbol is the true one
@@ -97,7 +105,7 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
     model: Chain
     decision_epsilon: float
     release_epsilon: float
-    distance: Distance = "symbol"
+    distance: Distance | Points = "symbol"
 
     kind: ClassVar[str] = "adaptive_crr"
     implementation: ClassVar[int] = 2
@@ -111,8 +119,9 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
                 getattr(self, needed)
             except ValueError as error:
                 raise ValueError(f"{part}_{error}") from None
-        if self.distance not in get_args(Distance):
-            raise ValueError(f"distance: must be one of {', '.join(get_args(Distance))}")
+        if not isinstance(self.distance, Points) and self.distance not in get_args(Distance):
+            named = ", ".join(get_args(Distance))
+            raise ValueError(f"distance: must be one of {named}, or points")
 
     def start(self, rows: int) -> State:
         return {
@@ -234,7 +243,7 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
             self.implementation,
             float(self.decision_epsilon).hex(),
             float(self.release_epsilon).hex(),
-            self.distance,
+            *(self.distance.identity() if isinstance(self.distance, Points) else (self.distance,)),
             *self.model.identity(),
             *FORMAT,
         )
@@ -245,11 +254,13 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
 
     @cached_property
     def _fresh(self) -> ConditionalRandomizedResponse:
-        return ConditionalRandomizedResponse(self.model, self.release_epsilon)
+        apart = self.distance if isinstance(self.distance, Points) else HAMMING
+        return ConditionalRandomizedResponse(self.model, self.release_epsilon, apart)
 
     @cached_property
     def _compiled(self) -> "CompiledAdaptiveStep | None":
-        if type(self) is not AdaptiveRelease or not has_compiled_prediction(self.model):
+        own = type(self) is AdaptiveRelease and not isinstance(self.distance, Points)
+        if not own or not has_compiled_prediction(self.model):
             return None
         from fugu.operators.sip.compiled_adaptive_release import CompiledAdaptiveStep
 
@@ -269,11 +280,17 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
 
     def _decision(self, state: State) -> RepeatDecision:
         belief = self.model.marginal(checked_belief(state["belief"]))
-        within: Floats | int = 0
-        if self.distance == "steps":
-            within = expected_steps(self._fresh.law(belief, self._doubt(state)))
-        good_enough = near(len(belief), state["previous"], within)
-        return RepeatDecision(belief, good_enough, self._odds)
+        return RepeatDecision(belief, self._near(state, belief), self._odds)
+
+    def _near(self, state: State, belief: Floats) -> Mask:
+        """Return for which truths the last release is good enough."""
+        previous = state["previous"]
+        if self.distance == "symbol":
+            return near(len(belief), previous, 0)
+        fresh = self._fresh.law(belief, self._doubt(state))
+        if isinstance(self.distance, Points):
+            return near_points(self.distance, previous, expected_distance(fresh, self.distance))
+        return near(len(belief), previous, expected_steps(fresh))
 
     def _after_release(
         self,

@@ -29,6 +29,7 @@ from fugu.operators.sip.gaps import Gaps
 from fugu.operators.sip.guarantees import crr_guarantees, with_gaps
 from fugu.operators.sip.integer_law import FORMAT
 from fugu.operators.sip.kernels import Mode, Search, choose_kernel
+from fugu.operators.sip.markov_model import normalised
 from fugu.operators.sip.privacy_bound import PrivacyBound
 from fugu.operators.sip.private_law import (
     SymbolLaw,
@@ -135,6 +136,21 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
         law = self._law_at(state)
         after, posterior = self._after_release(state, law, released)
         return after, posterior.T
+
+    def told(self, state: State, likelihood: Floats, released: Integers) -> State:
+        """Return the state after a release by another law, which is evidence all the same.
+
+        `likelihood (n, rows)` is P(released given x). Nothing is spent by this law.
+        """
+        belief = np.ascontiguousarray(state["belief"].T)
+        posterior = normalised(self.model.marginal(belief) * likelihood)
+        return {
+            **state,
+            "belief": np.ascontiguousarray(self.model.advance(belief, posterior).T),
+            **self.radius.after(state),
+            "releases": state["releases"] + 1,
+            "history": extended(state["history"], released + 1),
+        }
 
     @property
     def tick_milliseconds(self) -> int | None:

@@ -84,6 +84,14 @@ class Points:
             square = square + gap * gap
         return np.sqrt(square)
 
+    def from_each(self, symbols: Integers) -> Floats:
+        """Return how far every symbol is from each of these, `(n, rows)`."""
+        square = np.zeros((len(self.coordinates), len(symbols)))
+        for along in self.coordinates.T:
+            gap = along[:, None] - along[symbols]
+            square = square + gap * gap
+        return np.sqrt(square)
+
     def identity(self) -> tuple[str | bytes, ...]:
         """Return the fields that tell it apart in a law digest."""
         shape = str(self.coordinates.shape)

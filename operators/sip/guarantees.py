@@ -20,6 +20,14 @@ _DECLARED_MODEL = Point(
     "an adversary whose belief before the stream, about accepted records, is the declared Markov "
     "model after smoothing",
 )
+A_MODEL_OF_A_SET = "model-in-a-set"
+"""Name the adversary who may have any model of a set, with or without gaps in time."""
+_EVERY_MODEL = Point(
+    A_MODEL_OF_A_SET,
+    "an adversary whose belief before the stream, about accepted records, is any Markov model "
+    "within the declared intervals around the declared model ({narrowest:.3g} to {widest:.3g} "
+    "wide), also one whose probabilities change within them from record to record",
+)
 _LEARNED_MODEL = Point(
     "learned-model",
     "an adversary who believes in the model that is learned from the first {positions:,} releases "
@@ -53,6 +61,23 @@ _NOT_COVERED = (
     Point(
         "model-changes",
         "a model that changes in mid-stream: from then on only the figure without a model composes",
+    ),
+    REFUSED,
+    SECRET,
+)
+
+_NOT_COVERED_BY_A_SET = (
+    ARRIVALS,
+    Point(
+        "belief-outside-the-set",
+        "an adversary whose model is outside the declared intervals, or who knows part of a stream "
+        "from elsewhere: the figure without a model holds",
+    ),
+    _LEARNED_FROM_PRIVATE,
+    Point(
+        "set-changes",
+        "intervals that change in mid-stream: from then on only the figure without a model "
+        "composes",
     ),
     REFUSED,
     SECRET,
@@ -102,11 +127,26 @@ def crr_guarantees(*, epsilon: float, records: int = 1) -> tuple[Guarantee, ...]
 def with_gaps(promised: tuple[Guarantee, ...], gaps: Gaps) -> tuple[Guarantee, ...]:
     """Return the promises if steps of the model take time."""
     sip, ldp = promised
-    in_time = Point("declared-model-in-time", f"{_DECLARED_MODEL}, {gaps}").of(
-        step_milliseconds=gaps.step_milliseconds, longest=gaps.longest
+    model = sip.adversary
+    in_time = Point(f"{model.name}-in-time", f"{model}, {gaps}").of(
+        **dict(model.numbers), step_milliseconds=gaps.step_milliseconds, longest=gaps.longest
     )
     assumptions = (*sip.assumptions, _TIMES_SAY_NOTHING)
     return replace(sip, adversary=in_time, assumptions=assumptions), ldp
+
+
+def of_every_model(
+    promised: tuple[Guarantee, ...], narrowest: float, widest: float
+) -> tuple[Guarantee, ...]:
+    """Return the promises relative to every model of a set; its intervals are so wide."""
+    sip, ldp = promised
+    proof = Point(
+        "envelope-theorem",
+        "symbol sampling specification, sections 2 (the theorem holds for all beliefs of a set at "
+        "once) and 7 (envelope); SIP specification, section 7 (leakages of each member add up)",
+    )
+    adversary = _EVERY_MODEL.of(narrowest=narrowest, widest=widest)
+    return replace(sip, adversary=adversary, not_covered=_NOT_COVERED_BY_A_SET, proof=proof), ldp
 
 
 def adaptive_guarantees(decision_epsilon: float, release_epsilon: float) -> tuple[Guarantee, ...]:

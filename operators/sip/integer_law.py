@@ -9,6 +9,7 @@ from fugu.operators.budget_units import charge_of_ratio
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.sip.markov_model import normalised, ordered_sum
 from fugu.operators.sip.privacy_bound import PART_DOWN, UP, WORDS, PrivacyBound
+from fugu.operators.sip.privacy_bounds import PrivacyBounds
 from fugu.operators.sip.stay_or_fill import StayOrFill
 
 FORMAT = ("integer", 1)
@@ -49,7 +50,7 @@ class IntegerLaw:
 
     belief: Floats
     proposal: StayOrFill
-    bound: PrivacyBound
+    bound: PrivacyBound | PrivacyBounds
     total: Words
     own: Words
     fill: Words
@@ -64,8 +65,8 @@ class IntegerLaw:
         cls,
         belief: Floats,
         proposal: StayOrFill,
-        bound: PrivacyBound,
-        reserve: float,
+        bound: PrivacyBound | PrivacyBounds,
+        reserve: float | Floats,
         doubt: Floats,
     ) -> "IntegerLaw":
         """Make the law; `doubt` is rho of each column, and infinite where nothing is known."""

@@ -9,12 +9,14 @@ import numpy as np
 from fugu.operators.budget_units import charge_of_ratio
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.responses.randomized_response import Odds
+from fugu.operators.sip.distances import Points
 from fugu.operators.sip.integer_law import RATIO_UP
 from fugu.operators.sip.markov_model import normalised, ordered_sum
 from fugu.operators.sip.private_law import SymbolLaw
 from fugu.operators.sip.proposal import Mask
 
 Distance = Literal["symbol", "steps"]
+"""Name a distance that needs no points."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +31,8 @@ class RepeatDecision:
     often leaks less, and nothing where the last release is good enough for every symbol.
 
     Distances are 0 or 1 (`symbol`), of which an expected error is never 1, so that only the last
-    symbol itself is good enough for it; or how far apart two symbols are in the alphabet (`steps`).
+    symbol itself is good enough for it; or how far apart two symbols are in the alphabet (`steps`),
+    or between declared points.
 
     Everything is `(n, rows)`: symbol first, one column per stream. Source: SIP specification,
     section 9 ("Adaptive SIP").
@@ -78,6 +81,21 @@ class RepeatDecision:
     def _likelihood(self, repeats: Mask) -> Floats:
         agrees = self.near == repeats
         return np.where(agrees, self.odds.likely, self.odds.unlikely)
+
+
+def near_points(points: Points, previous: Integers, within: Floats) -> Mask:
+    """Return which symbols are at most so far from the last release, between points."""
+    return np.asarray(points.from_each(previous) <= within)
+
+
+def expected_distance(law: SymbolLaw, points: Points) -> Floats:
+    """Return how far a fresh release is from the truth on average, per column."""
+    expected = np.zeros(law.belief.shape[1])
+    for symbol in range(len(law.belief)):
+        probabilities = law.probabilities(np.full(len(expected), symbol))
+        apart = points.to(points.coordinates[symbol])[:, None]
+        expected = expected + law.belief[symbol] * ordered_sum(probabilities * apart)
+    return expected
 
 
 def near(symbols: int, previous: Integers, within: Floats | int) -> Mask:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -12,6 +13,27 @@ from fugu.operators.sip.integer_shares import Shares
 from fugu.operators.sip.markov_model import normalised, ordered_sum
 from fugu.operators.sip.privacy_bound import PART_DOWN, UP, WORDS, PrivacyBound
 from fugu.operators.sip.proposal import Mask, SharedProposal
+from fugu.operators.sip.written_kernels import WrittenKernel
+
+
+class ExactMeans(Protocol):
+    """Bound the mean of a kernel under each belief that may be the exact one."""
+
+    def means(self, kernel: WrittenKernel, mean: Floats) -> tuple[Floats, Floats]:
+        """Return what the mean over x of the entry of each y is at least and at most, `(n, rows)`.
+
+        `mean` is that under the belief as it stands.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Doubt(ExactMeans):
+    """Bound means where the exact belief is within Hilbert's distance of the one in doubles."""
+
+    rho: Floats
+
+    def means(self, kernel: WrittenKernel, mean: Floats) -> tuple[Floats, Floats]:
+        return mean * (1.0 - self.rho), mean * (1.0 + self.rho)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +81,29 @@ class SharesLaw:
         cls, belief: Floats, proposal: SharedProposal, bound: PrivacyBound, doubt: Floats
     ) -> "SharesLaw":
         """Make a proposal private; `doubt (rows,)` is rho, infinite where nothing is known."""
-        growth, gain = bound.growth, bound.gain
         certain = np.isfinite(doubt)
-        rho = np.where(certain, doubt, 0.0)
+        return cls.between(belief, proposal, bound, certain, Doubt(np.where(certain, doubt, 0.0)))
+
+    @classmethod
+    def between(
+        cls,
+        belief: Floats,
+        proposal: SharedProposal,
+        bound: PrivacyBound,
+        certain: Mask,
+        exact: "ExactMeans",
+    ) -> "SharesLaw":
+        """Make a proposal private for all beliefs of a set, whose means `exact` bounds.
+
+        `belief` is one of them, and chooses the symbol that takes what is left over. A column that
+        is not `certain` releases a constant.
+        """
+        growth, gain = bound.growth, bound.gain
         support, marginal = proposal.support, proposal.marginal(belief)
         top = np.argmax(marginal, axis=0)
         largest = proposal.largest() * UP
-        need = np.maximum(largest - growth * (marginal * (1.0 - rho)), marginal * (1.0 + rho))
+        least_likely, most_likely = exact.means(proposal, marginal)
+        need = np.maximum(largest - growth * least_likely, most_likely)
         need = ordered_sum(np.where(support, need / gain, 0.0))
         reserve = bound.reserve_of_rows(len(belief), proposal.most_targets)
         room = (WORDS - reserve) / ((1.0 + need * MASS_UP) * UP)
@@ -74,7 +112,7 @@ class SharesLaw:
 
         shares = proposal.shares(total)
         expected, most = shares.expected(belief), shares.largest() * UP
-        low, high = expected * (1.0 - rho), expected * (1.0 + rho)
+        low, high = exact.means(shares, expected)
         least = np.ceil(np.maximum(most - growth * low, high) / gain * UP) + 1.0
         least = np.where(support, least, 0.0)
         varies &= ordered_sum(least) * UP + total < MOST_WORDS

@@ -38,6 +38,19 @@ class StayOrFill:
             column[:, columns] = getattr(other, name)
         return StayOrFill(**replaced)
 
+    def silenced(self, silent: Mask, constants: Integers) -> "StayOrFill":
+        """Return itself with the columns that are `silent` releasing their constant alone."""
+        constant = silent & (np.arange(len(self.own))[:, None] == constants)
+        single = np.where(constant, 1.0, 0.0)
+        return StayOrFill(
+            support=np.where(silent, constant, self.support),
+            own=np.where(silent, single, self.own),
+            fill=np.where(silent, single, self.fill),
+            partial=self.partial & ~silent,
+            partial_fill=np.where(silent, 0.0, self.partial_fill),
+            constant=np.where(silent, constant, self.constant),
+        )
+
     def marginal(self, belief: Floats) -> Floats:
         """Return b(y) = sum_x beta(x) pi(y|x)."""
         moved = belief * (1.0 - self.own)

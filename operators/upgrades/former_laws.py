@@ -19,6 +19,8 @@ from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.planned_release import PlannedRelease
+from fugu.operators.sip.robust_release import RobustRelease
 from fugu.operators.swellfish.strategy import PolicyStrategy
 from fugu.operators.swellfish.timeline import Policies
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
@@ -75,11 +77,13 @@ def former_law_digest(mechanism: Mechanism) -> bytes:
 def _former_fields(mechanism: Mechanism) -> Identity | None:
     """Return what the version before made a digest of, or None if no other came since."""
     match mechanism:
+        case RobustRelease() | PlannedRelease():
+            return None
         case ConditionalRandomizedResponse(epsilon=epsilon, model=model, gaps=gaps):
             kernel = _former_kernel(mechanism._chosen.identity())
             in_time = () if gaps is None else gaps.identity()
             return epsilon.hex(), *model.identity(), *kernel, *in_time
-        case AdaptiveRelease(model=model, distance=distance):
+        case AdaptiveRelease(model=model, distance=str(distance)):
             epsilons = mechanism.decision_epsilon.hex(), mechanism.release_epsilon.hex()
             return *epsilons, distance, *model.identity()
         case ColdStart(symbols=symbols, epsilon=epsilon, positions=positions, alpha=alpha):

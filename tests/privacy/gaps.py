@@ -7,14 +7,14 @@ import numpy as np
 
 from fugu.operators.mechanism import Array, Floats, Integers, Releases, State
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.robust_release import RobustRelease
 from tests.operators.sip.brute_force import Path, TruthLaw
 
 
-@dataclass(frozen=True, eq=False)
-class ResponseInTime(ConditionalRandomizedResponse):
+class AtTicks(ConditionalRandomizedResponse):
     """Every stream has its records at `ticks`, so enumeration follows it through the gaps."""
 
-    ticks: tuple[int, ...] = (0,)
+    ticks: tuple[int, ...]
 
     def start(self, rows: int) -> State:
         """Before the first record."""
@@ -32,6 +32,20 @@ class ResponseInTime(ConditionalRandomizedResponse):
     def _later(self, state: State) -> State:
         following = dict(zip(self.ticks, (*self.ticks[1:], self.ticks[-1]), strict=True))
         return self.elapse(state, np.array([following[tick] for tick in state["tick"].tolist()]))
+
+
+@dataclass(frozen=True, eq=False)
+class ResponseInTime(AtTicks):
+    """Conditional randomized response at ticks."""
+
+    ticks: tuple[int, ...] = (0,)
+
+
+@dataclass(frozen=True, eq=False)
+class RobustInTime(AtTicks, RobustRelease):
+    """Robust release at ticks."""
+
+    ticks: tuple[int, ...] = (0,)
 
 
 def seen_at(ticks: Path, law: TruthLaw, symbols: int) -> TruthLaw:

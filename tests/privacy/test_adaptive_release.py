@@ -1,6 +1,6 @@
 """Publish or repeat, by exhaustive enumeration of truths, decisions and releases."""
 
-from typing import get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from fugu.operators.sip.private_law import SymbolLaw
 from fugu.operators.sip.proposal import Mask
 from fugu.operators.sip.repeat_decision import Distance, RepeatDecision
 from tests.operators.sip.chains import random_second_order
+from tests.operators.sip.choices import scattered
 from tests.privacy.chains import binary, random_chain
 from tests.privacy.leakage import ROUNDING, about_truth, all_sequences
 
@@ -34,15 +35,16 @@ def random_epsilons(rng: np.random.Generator) -> tuple[float, float]:
 
 
 def random_adaptive(
-    rng: np.random.Generator, symbols: int, distance: Distance = "symbol"
+    rng: np.random.Generator, symbols: int, distance: Distance | Literal["points"] = "symbol"
 ) -> AdaptiveRelease:
-    return AdaptiveRelease(random_chain(rng, symbols), *random_epsilons(rng), distance)
+    apart = scattered(symbols) if distance == "points" else distance
+    return AdaptiveRelease(random_chain(rng, symbols), *random_epsilons(rng), apart)
 
 
-@pytest.mark.parametrize("distance", get_args(Distance))
+@pytest.mark.parametrize("distance", [*get_args(Distance), "points"])
 @pytest.mark.parametrize(("symbols", "steps"), [(2, 4), (3, 3), (3, 4)])
 def test_the_ledger_of_every_path_covers_what_it_leaked(
-    symbols: int, steps: int, distance: Distance
+    symbols: int, steps: int, distance: Distance | Literal["points"]
 ) -> None:
     rng = np.random.default_rng([symbols, steps])
     worst = 0.0

@@ -25,7 +25,11 @@ from fugu.operators.responses.generalized_randomized_response import Generalized
 from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.model_intervals import ModelIntervals
+from fugu.operators.sip.robust_release import RobustRelease
 from tests.operators.sip.chains import random_second_order
+from tests.operators.sip.model_sets import constant_corners
 from tests.privacy.chains import binary, random_chain
 from tests.privacy.leakage import ROUNDING, about_truth, all_sequences
 
@@ -162,6 +166,31 @@ def test_without_a_model_afterwards_nobody_learns_more_than_twice_and_once(model
     assert (carry.form, carry.factor) == ("spent", 2)
     paths = paths_of(carry)
     assert (paths.about_streams() <= paths.spent + ROUNDING).all()
+
+
+def robust(model: MarkovModel, epsilon: float, share: float) -> RobustRelease:
+    return RobustRelease(model, epsilon, intervals=ModelIntervals.around(model, share=share))
+
+
+@pytest.mark.parametrize("stays", [0.5, 0.9, 0.97])
+def test_a_set_of_models_goes_on_and_comes_after_other_laws(stays: float) -> None:
+    """Relative to every member: also what others had released before."""
+    model = binary(stays=stays, first=0.3)
+    becomes, rows = robust(model, 1.0, share=0.1), ModelIntervals.around(model, share=0.1)
+    for was, form, factor in (
+        (robust(model, 0.4, share=0.1), "kept", 1),
+        (robust(model, 1.0, share=0.05), "replayed", 2),
+        (crr(binary(stays=0.6, first=0.5), 1.0), "replayed", 2),
+        (GeneralizedRandomizedResponse(2, 0.7), "replayed", 1),
+    ):
+        carry = migrated(was, becomes)
+        assert (carry.form, carry.factor) == (form, factor)
+        paths = paths_of(carry)
+        for member in constant_corners(rows):
+            assert (about_truth(paths, member) <= paths.spent + ROUNDING).all()
+    back = migrated(becomes, crr(model, 1.0))
+    assert (back.form, back.factor) == ("replayed", 2)
+    assert (about_truth(paths_of(back), model) <= paths_of(back).spent + ROUNDING).all()
 
 
 def test_a_stream_that_learned_its_own_model_goes_on_under_a_pooled_one() -> None:

@@ -11,11 +11,13 @@ from fugu.operators.mechanism import Floats
 from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.gaps import Gaps
+from fugu.operators.sip.model_intervals import ModelIntervals
 from tests.operators.sip import dense
 from tests.operators.sip.brute_force import Enumeration, Path, TruthLaw, first_order
 from tests.operators.sip.chains import random_second_order, sparse, truth_law
+from tests.operators.sip.model_sets import constant_corners
 from tests.privacy.chains import binary, random_chain
-from tests.privacy.gaps import ResponseInTime, seen_at, truth_probabilities
+from tests.privacy.gaps import ResponseInTime, RobustInTime, seen_at, truth_probabilities
 from tests.privacy.leakage import ROUNDING, all_sequences
 
 GAPS = Gaps(step_milliseconds=1_000, longest=100)
@@ -56,6 +58,19 @@ def test_the_ledger_of_every_path_through_gaps_covers_what_it_leaked(ticks: Path
             assert (paths.about_streams() <= 2.0 * paths.spent + ROUNDING).all()
             worst = max(worst, float((leaked / epsilon).max()))
     assert worst > 2.0
+
+
+@pytest.mark.parametrize("ticks", IRREGULAR)
+def test_so_it_does_for_every_corner_of_a_set_of_models(ticks: Path) -> None:
+    model = binary(stays=0.9, first=0.3)
+    for within in ({"share": 0.1}, {"amount": 0.05}):
+        around = ModelIntervals.around(model, **within)
+        robust = RobustInTime(model, 1.0, gaps=GAPS, ticks=ticks, intervals=around)
+        paths = all_sequences(robust, len(ticks))
+        for member in constant_corners(around):
+            law = first_order(member.prior, member.transition)
+            truths = truth_probabilities(seen_at(ticks, law, 2), 2, len(ticks))
+            assert (paths.about_truth(truths) <= paths.spent + ROUNDING).all()
 
 
 def own_law(mechanism: ResponseInTime, belief: Floats) -> Floats:

@@ -65,6 +65,29 @@ Nearest = Annotated[
 """Name a distance by which one symbol is nearer than another."""
 
 
+def _good_enough(distance: object) -> object:
+    if distance in ("symbol", "steps"):
+        return distance
+    if distance in ("hamming", "ordered"):
+        usual = {"hamming": "symbol", "ordered": "steps"}[str(distance)]
+        raise ValueError(f"is called {usual} here")
+    try:
+        return _distance(distance)
+    except ValueError:
+        raise ValueError(
+            "write symbol, steps, {points: FILE}, or {points: [[0, 0], [0, 1]]} with a list of "
+            "coordinates for each symbol"
+        ) from None
+
+
+GoodEnough = Annotated[
+    Literal["symbol", "steps"] | PlacedSymbols,
+    BeforeValidator(_good_enough),
+    AfterValidator(_fitting),
+]
+"""Name the distance by which a release may still be good enough."""
+
+
 def distance_between(
     alphabet: list[str] | list[int], distance: str | PlacedSymbols, files: Files
 ) -> Distance:

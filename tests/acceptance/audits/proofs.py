@@ -15,6 +15,8 @@ _BY_FAMILY = {"displaced": _DELAYS, "windows": _WINDOWS, "policies": _CHARGES}
 _BY_KIND = {
     "crr": "privacy/test_sequence_leakage",
     "paper_crr": "privacy/test_sequence_leakage",
+    "robust_crr": "privacy/test_robust_release",
+    "planned_crr": "privacy/test_planned_release",
     "batched_crr": "privacy/test_batch_leakage",
     "adaptive_crr": "privacy/test_adaptive_release",
     "cold_start_crr": "privacy/test_cold_start",

@@ -64,6 +64,31 @@ def test_a_model_is_counted_smoothed_and_signed(tmp_path: Path) -> None:
     np.testing.assert_allclose(model.transition, [[0.25, 0.75], [2 / 3, 1 / 3]], rtol=1e-8)
 
 
+def test_intervals_are_written_that_robust_release_takes(tmp_path: Path) -> None:
+    many = [(f"{user}-{number}", zone) for number in range(300) for user, zone in ZONES]
+    history = written(tmp_path, many)
+    content = learned(tmp_path, history, "--value", "zone", "--intervals", "0.9")
+    model = content.model()
+    assert content.intervals is not None
+    assert isinstance(model, MarkovModel)
+    around = content.intervals.around(model)
+    assert around.contains(model)
+    assert around.widths.max() < 0.5
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        (("--intervals", "1.5"), "--intervals: confidence: must be above 0 and below 1, not 1.5"),
+        (("--intervals", "0.9", "--sparse"), "--intervals: are for a matrix of first order"),
+    ],
+)
+def test_intervals_that_cannot_be_are_refused(
+    tmp_path: Path, asked: tuple[str, ...], reason: str
+) -> None:
+    assert reason in refusal(tmp_path, written(tmp_path, ZONES), "--value", "zone", *asked)
+
+
 LEVELS: list[Event] = [("a", "rest"), ("a", "light"), ("a", "moderate"), ("a", "hard")]
 ORDER = ["rest", "light", "moderate", "hard"]
 

@@ -36,7 +36,10 @@ FIRST, SECOND, THIRD = MODEL["transition"]
         ({"format": "onnx"}, "format: input should be 'fugu-markov-model'"),
         ({"format_version": 3}, "format_version: input should be 1 or 2"),
         ({"transition": [{"from": "rest", "to": {}, "uniform": 1.0}]}, "need format_version: 2"),
-        ({"learned": {"source": "s", "date": "d"}}, "sparse rows and learned need format_version"),
+        (
+            {"learned": {"source": "s", "date": "d"}},
+            "sparse rows, learned and intervals need format_version",
+        ),
         ({"prior": "uniform", "alphabet": ["rest", "rest"]}, "every symbol may be listed once"),
         ({"alphabet": ["light", "rest", "vigorous"]}, "another alphabet .* same order"),
         ({"alphabet": ["rest", "light"]}, "another alphabet"),

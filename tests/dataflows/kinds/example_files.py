@@ -11,7 +11,11 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.dataflows.kinds.test_aggregate_section import PIPELINE
 
 ROOT = Path(__file__).parents[3]
-FILES = ("deploy/examples/heart-zones.model.json", "examples/household/policies.yaml")
+FILES = (
+    "deploy/examples/heart-zones.model.json",
+    "deploy/examples/presence.model.json",
+    "examples/household/policies.yaml",
+)
 
 
 def example_of(

@@ -14,6 +14,7 @@ from fugu.operators.mechanism import Inputs, Kind
 from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.secret import Secret
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.distances import Points
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE, read, read_error
 
 ADAPTIVE = PIPELINE.replace("kind: crr", "kind: adaptive_crr\n  decision_epsilon: 2.5")
@@ -33,6 +34,15 @@ def test_both_epsilons_and_the_distance_are_configured(
     assert isinstance(mechanism, AdaptiveRelease)
     assert (mechanism.decision_epsilon, mechanism.release_epsilon) == (2.5, 1.0)
     assert mechanism.distance == distance
+
+
+def test_points_say_what_is_near_enough(tmp_path: Path) -> None:
+    places = "  distance: {points: [[0, 0], [0, 1], [5, 5]]}\nsink:"
+    text = ADAPTIVE.replace("sink:", places)
+    mechanism = configure(read(with_model(tmp_path), text)).mechanism
+    assert isinstance(mechanism, AdaptiveRelease)
+    assert isinstance(mechanism.distance, Points)
+    assert mechanism.distance.coordinates.tolist() == [[0.0, 0.0], [0.0, 1.0], [5.0, 5.0]]
 
 
 def test_a_repeated_release_is_written_as_such_also_under_a_window(tmp_path: Path) -> None:
@@ -59,6 +69,7 @@ def test_a_repeated_release_is_written_as_such_also_under_a_window(tmp_path: Pat
         ("decision_epsilon: 2.5", "decision_epsilon: 0", 7, "more than 0"),
         ("decision_epsilon: 2.5", "decision_epsilon: 51", 7, "at most 50"),
         ("decision_epsilon: 2.5", "decision_epsilon: 1\n  distance: far", 8, "operator.distance"),
+        ("decision_epsilon: 2.5", "decision_epsilon: 1\n  distance: ordered", 8, "is called steps"),
         ("  model: model.json\n", "", 5, "operator.model: is required"),
     ],
 )

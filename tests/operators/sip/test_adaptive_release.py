@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -14,12 +15,20 @@ from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.secret import Secret
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.distances import Points
 from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.repeat_decision import Distance, expected_steps, near
+from fugu.operators.sip.repeat_decision import (
+    Distance,
+    expected_distance,
+    expected_steps,
+    near,
+    near_points,
+)
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.operators.sip import dense
 from tests.operators.sip.beliefs import random_beliefs
 from tests.operators.sip.chains import random_second_order
+from tests.operators.sip.choices import scattered
 from tests.operators.sip.small_models import cycle, only, second_order, sparse, sticky
 from tests.operators.sip.test_sampler import agrees
 from tests.privacy.chains import random_chain
@@ -28,6 +37,7 @@ from tests.privacy.leakage import all_sequences
 MODEL = MarkovModel.smoothed([0.6, 0.3, 0.1], [[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0, 0, 1]], 0.01)
 ADAPTIVE = AdaptiveRelease(MODEL, decision_epsilon=1.5, release_epsilon=0.8)
 ROWS = 100_000
+PLACES = Points(np.array([[0.0, 0.0], [0.5, 1.0], [4.0, 4.0]]))
 
 
 def examples(kind: type[AdaptiveRelease]) -> tuple[Example, ...]:
@@ -41,6 +51,7 @@ def examples(kind: type[AdaptiveRelease]) -> tuple[Example, ...]:
         kind(only(), 1.0, 1.0),
         Budgeted(right_or_wrong, total=6.0),
         Budgeted(apart, total=1.5, window=4),
+        kind(cycle(), 0.7, 1.5, distance=PLACES),
     ]
     return tuple(Example(one, np.arange(one.outcomes[0])) for one in mechanisms)
 
@@ -77,16 +88,17 @@ def predictive(model: MarkovModel, likelihood: Floats, steps: int) -> Floats:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-@pytest.mark.parametrize("distance", ["symbol", "steps"])
+@pytest.mark.parametrize("distance", ["symbol", "steps", "points"])
 @pytest.mark.parametrize("symbols", [2, 3])
 def test_beliefs_are_bayes_rule_over_all_truths_and_decisions(
-    symbols: int, distance: Distance
+    symbols: int, distance: Distance | Literal["points"]
 ) -> None:
     rng = np.random.default_rng(symbols)
+    apart = scattered(symbols) if distance == "points" else distance
     for _ in range(10):
         model = random_chain(rng, symbols)
         decision, release = rng.uniform(0.1, 3.0, 2)
-        paths = all_sequences(AdaptiveRelease(model, decision, release, distance), 3)
+        paths = all_sequences(AdaptiveRelease(model, decision, release, apart), 3)
         expected = predictive(model, paths.log_likelihood, 3)
         np.testing.assert_allclose(paths.state["belief"], expected, rtol=0, atol=1e-12)
 
@@ -152,6 +164,42 @@ def test_what_is_near_is_at_most_so_many_steps_away() -> None:
     close = near(5, previous, np.array([0.0, 1.4]))
     assert close[:, 0].tolist() == [True, False, False, False, False]
     assert close[:, 1].tolist() == [False, False, True, True, True]
+
+
+@pytest.mark.parametrize("symbols", [1, 2, 5])
+def test_between_points_the_expected_distance_is_that_of_the_explicit_law(symbols: int) -> None:
+    points = scattered(symbols)
+    belief = random_beliefs(np.random.default_rng(symbols), symbols, 50)
+    law = ConditionalRandomizedResponse(_uniform(symbols), 1.5, points).law(belief)
+    table = points.table(symbols)
+    expected = np.einsum("xr,xyr,xy->r", belief, dense.matrix(law), table)
+    np.testing.assert_allclose(expected_distance(law, points), expected, rtol=0, atol=1e-12)
+
+
+def _uniform(symbols: int) -> MarkovModel:
+    each = np.full(symbols, 1.0 / symbols)
+    return MarkovModel(each, np.tile(each, (symbols, 1)))
+
+
+def test_what_is_near_between_points_is_not_what_is_near_in_the_alphabet() -> None:
+    points = Points(np.array([[0.0], [9.0], [1.0]]))
+    close = near_points(points, np.array([0, 1]), np.array([1.0, 8.5]))
+    assert close.T.tolist() == [[True, False, True], [False, True, True]]
+
+
+def test_points_make_releases_nearer_and_are_another_law() -> None:
+    """Two pairs of places: a release may be wrong within a pair at little cost."""
+    pairs = Points(np.array([[0.0], [9.0], [1.0], [10.0]]))
+    model = _uniform(4)
+    adaptive = AdaptiveRelease(model, 1.0, 1.0, pairs)
+    symbol = AdaptiveRelease(model, 1.0, 1.0)
+    assert adaptive.law_digest() != symbol.law_digest()
+    assert not adaptive.runs
+    distances = []
+    for one in (adaptive, symbol):
+        fresh = one.release_law(one.start(1))[0, :, :4]
+        distances.append((fresh * pairs.table(4)).sum() / fresh.sum())
+    assert distances[0] < 0.8 * distances[1]
 
 
 def test_without_a_release_the_next_question_is_about_what_was_published_instead() -> None:

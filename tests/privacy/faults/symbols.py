@@ -1,23 +1,27 @@
 """Plant faults in randomized response, conditional or not, and in its ledger."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from fugu.dataflows.kinds import adaptive_crr
+from fugu.dataflows.kinds import adaptive_crr, robust_crr
 from fugu.dataflows.kinds.crr import CrrOperator
-from fugu.operators.budget_units import exact_exp, exact_expm1
+from fugu.dataflows.kinds.planned_crr import PlannedCrrOperator
+from fugu.operators.budget_units import exact_exp, exact_expm1, units_of
 from fugu.operators.mechanism import Draws, Floats, Inputs, Integers, Releases, State, Words
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.hamming_kernel import HammingKernel
 from fugu.operators.sip.location_sets import LocationSets
-from fugu.operators.sip.markov_model import ordered_sum
+from fugu.operators.sip.markov_model import MarkovModel, ordered_sum
+from fugu.operators.sip.model_intervals import ModelIntervals
 from fugu.operators.sip.planar_isotropic_response import PlanarIsotropicResponse
+from fugu.operators.sip.planned_release import PlannedRelease
 from fugu.operators.sip.release_law import ReleaseLaw
+from fugu.operators.sip.robust_release import HIGH, LOW, RobustRelease
 from tests.privacy import test_local_laws as local_laws
 from tests.privacy import test_location_sets as location_sets
 from tests.privacy.faults.planted import InAudit, InTest, Planted, Replacing
@@ -92,6 +96,43 @@ class DecidesOnTheTruth(AdaptiveRelease):
         return super().step(state, inputs, TruthfulDecision(draws))
 
 
+class EnvelopeOfTheMiddleModel(RobustRelease):
+    """Predict the interval of a belief by the model in the middle of its set."""
+
+    def _after_release(self, state: State, law: Any, released: Integers) -> tuple[State, Floats]:
+        assert isinstance(self.model, MarkovModel)
+        middle = replace(self, intervals=ModelIntervals.around(self.model))
+        return super(EnvelopeOfTheMiddleModel, middle)._after_release(state, law, released)
+
+
+class EnvelopeNotCorrected(RobustRelease):
+    """Keep the interval of a belief as if nothing had been released."""
+
+    def _after_release(self, state: State, law: Any, released: Integers) -> tuple[State, Floats]:
+        after, posterior = super()._after_release(state, law, released)
+        skipped, _ = self.skip(state, released)
+        return {**after, LOW: skipped[LOW], HIGH: skipped[HIGH]}, posterior
+
+
+class ChargedTheMeanAtMost(PlannedRelease):
+    """Charge no release more than the mean that spending is planned for."""
+
+    def _after_release(self, state: State, law: Any, released: Integers) -> tuple[State, Floats]:
+        after, posterior = super()._after_release(state, law, released)
+        charge = np.minimum(after["spent"] - state["spent"], units_of(self.epsilon))
+        return {**after, "spent": state["spent"] + charge}, posterior
+
+
+class SpendsByTheTruth(PlannedRelease):
+    """Look the truth up in the table, and not the belief, to see what its release may spend."""
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        after, _ = super().step(state, inputs, draws)
+        known = np.eye(2)[inputs.values] * 0.2 + state["belief"] * 0.8
+        _, releases = super().step({**state, "belief": known}, inputs, draws)
+        return after, releases
+
+
 class SetOfTheTruePath(PlanarIsotropicResponse):
     """Take the delta-location set from the true cell before, as a support given raw values does."""
 
@@ -131,6 +172,8 @@ COUNTED = Replacing(
     InTest(local_laws.test_grr_leaks_exactly_what_it_claims_and_charges, _uncounted),
 )
 ADAPTIVE_AUDIT = Replacing(adaptive_crr, "AdaptiveRelease", InAudit("adaptive_crr"))
+ROBUST_AUDIT = Replacing(robust_crr, "RobustRelease", InAudit("robust_crr"))
+PLANNED_AUDIT = Replacing(PlannedCrrOperator, "mechanism_class", InAudit("planned_crr"))
 AUDIT = Replacing(CrrOperator, "mechanism_class", InAudit("crr"))
 SETS = InTest(
     location_sets.test_what_can_be_released_says_nothing_about_cells_or_earlier_cells,
@@ -148,6 +191,34 @@ PLANTED = (
     ),
     Planted("filter that sees raw values", PIM, SetOfTheTruePath, SETS),
     Planted("cell outside its set", PIM, CellsOutsideAsThemselves, SETS),
+    Planted(
+        "interval of the middle model",
+        RobustRelease,
+        EnvelopeOfTheMiddleModel,
+        ROBUST_AUDIT,
+        false_alarm=1e-3,
+    ),
+    Planted(
+        "interval not corrected",
+        RobustRelease,
+        EnvelopeNotCorrected,
+        ROBUST_AUDIT,
+        false_alarm=1e-3,
+    ),
+    Planted(
+        "mean charged at most",
+        PlannedRelease,
+        ChargedTheMeanAtMost,
+        PLANNED_AUDIT,
+        false_alarm=1e-3,
+    ),
+    Planted(
+        "spending that sees raw values",
+        PlannedRelease,
+        SpendsByTheTruth,
+        PLANNED_AUDIT,
+        false_alarm=1e-3,
+    ),
     Planted("belief not updated", CRR, BeliefNotUpdated, AUDIT, false_alarm=1e-3),
     Planted("first release free of charge", CRR, FirstStepFree, AUDIT, false_alarm=1e-3),
     Planted("law of another symbol", CRR, WrongIndexOffTheDiagonal, AUDIT, false_alarm=1e-3),

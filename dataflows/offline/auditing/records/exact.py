@@ -7,7 +7,7 @@ import numpy as np
 
 from fugu.dataflows.offline.auditing.audited import ROUNDING, Check, WorstCase
 from fugu.dataflows.offline.auditing.records.subject import Claim, Subject
-from fugu.operators.auditing.enumeration import Sequences, deepest, sequences, stream_probabilities
+from fugu.operators.auditing.enumeration import Sequences, deepest, sequences
 from fugu.operators.auditing.step_check import check_step
 from fugu.operators.auditing.whole_batches import WholeBatches
 from fugu.operators.budget import without_budget
@@ -78,9 +78,9 @@ def _cases(subject: Subject, claim: Claim, paths: Sequences) -> list[WorstCase]:
 
 
 def _about_truth(subject: Subject, paths: Sequences) -> Floats:
-    assert subject.model is not None
-    records = paths.steps * subject.records
-    return paths.about_truth(stream_probabilities(subject.model, records, subject.belief))
+    """Return the worst for all models that the claim is about."""
+    each = [paths.about_truth(likely) for likely in subject.believed(paths.steps * subject.records)]
+    return np.asarray(np.max(each, axis=0))
 
 
 def _ledger_check(

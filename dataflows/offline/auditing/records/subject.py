@@ -1,11 +1,13 @@
 """Describe what is audited: a mechanism, its claims, and inputs that tell its streams apart."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
 
 from fugu.dataflows.base.errors import CannotBeAudited
+from fugu.operators.auditing.enumeration import stream_probabilities
 from fugu.operators.auditing.whole_batches import WholeBatches
 from fugu.operators.budget import Budgeted, without_budget
 from fugu.operators.guarantee import Change, Guarantee
@@ -22,6 +24,7 @@ from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.robust_release import RobustRelease
 from fugu.operators.wevent_local.window_reports import WindowReports
 
 ATTACKED: tuple[Change, ...] = ("believed", "replaced", "replaced-or-none", "presence")
@@ -69,6 +72,8 @@ class Subject:
     phase: str = ""
     draining: bool = False
     """Say whether streams end within a batch of so many records."""
+    others: tuple[Chain, ...] = ()
+    """Hold other models that the claim relative to the model is about, too."""
 
     @classmethod
     def of(
@@ -108,6 +113,7 @@ class Subject:
             sound=all(guarantee.sound for guarantee in inside.guarantees()),
             ledger_factor=2.0 if model is None and believed else 1.0,
             records=inside.window if isinstance(inside, BatchedRelease) else 1,
+            others=tuple(inside.intervals.members()) if isinstance(inside, RobustRelease) else (),
         )
 
     @property
@@ -117,6 +123,16 @@ class Subject:
             return np.asarray(self.start["belief"][0])
         assert self.model is not None
         return self.model.start
+
+    def believed(self, records: int) -> Iterator[Floats]:
+        """Yield how likely each truth of so many records is, for each model of the claim.
+
+        Where streams do not begin afresh, only the belief under the model itself is known.
+        """
+        assert self.model is not None
+        yield stream_probabilities(self.model, records, self.belief)
+        for other in self.others if self.start is None else ():
+            yield stream_probabilities(other, records)
 
     @property
     def enumerable(self) -> EnumerableMechanism | None:

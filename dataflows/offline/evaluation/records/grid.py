@@ -143,6 +143,6 @@ def _distance(operator: Operator, kind: str) -> dict[str, object]:
     match operator.model_dump(include={"distance"}):
         case {"distance": "ordered" | "steps"} if kind in _ORDERED:
             return {"distance": _ORDERED[kind]}
-        case {"distance": dict(points)} if _ORDERED.get(kind) == "ordered":
+        case {"distance": dict(points)} if kind in _ORDERED:
             return {"distance": points}
     return {}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fugu.dataflows.kinds.robust_crr import as_good_without_a_model
 from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.estimates import NOTHING, Estimate, estimates, percent
 from fugu.dataflows.offline.evaluation.ranking import Guess
@@ -27,7 +28,8 @@ from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.distances import HAMMING, Distance, Ordered
+from fugu.operators.sip.distances import HAMMING, Distance, Ordered, Points
+from fugu.operators.sip.robust_release import RobustRelease
 
 _SHARES = "Error of shares in % of records: half the sum over symbols, and the largest"
 _MOST_COLUMNS = 8
@@ -46,6 +48,8 @@ def declared_distance(mechanism: Mechanism) -> Distance:
             return distance
         case AdaptiveRelease(distance="steps"):
             return Ordered()
+        case AdaptiveRelease(distance=Points() as points):
+            return points
     return HAMMING
 
 
@@ -111,6 +115,8 @@ class SymbolUtility(Utility):
     debiased: Shares | None
     spending: Spending
     learning: Learning | None = None
+    instead: str | None = None
+    """Say that a kind without a model is as good, where it is."""
 
     def figures(self) -> Iterator[Figure]:
         name = str(self.measure.identity()[0])
@@ -153,7 +159,8 @@ class SymbolUtility(Utility):
         return None
 
     def notes(self) -> Sequence[str]:
-        return () if self.learning is None else [self.learning.note()]
+        learned = [] if self.learning is None else [self.learning.note()]
+        return learned if self.instead is None else [*learned, self.instead]
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +201,11 @@ class SymbolMeasure:
             debiased=debiased_shares(read, sample, runs),
             spending=Spending.of(by_record, decided),
             learning=Learning.of(candidate, sample, runs),
+            instead=(
+                as_good_without_a_model(candidate.unbudgeted)
+                if isinstance(candidate.unbudgeted, RobustRelease)
+                else None
+            ),
         )
 
 

@@ -1,0 +1,95 @@
+"""Intervals of beliefs contain the exact belief of every member, in rational numbers."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.belief_envelope import BeliefEnvelope
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.model_intervals import ModelIntervals
+from tests.operators.sip.model_sets import Drifting, Row, corners
+from tests.privacy.chains import random_chain
+
+
+def contains(envelope: BeliefEnvelope, belief: Row) -> bool:
+    ends = zip(envelope.low[:, 0].tolist(), envelope.high[:, 0].tolist(), belief, strict=True)
+    return all(Fraction(low) <= exact <= Fraction(high) for low, high, exact in ends)
+
+
+def corrected(belief: Row, likelihood: Floats) -> Row:
+    weighted = [b * Fraction(w) for b, w in zip(belief, likelihood.tolist(), strict=True)]
+    return tuple(w / sum(weighted) for w in weighted)
+
+
+def predicted(belief: Row, rows: list[Row]) -> Row:
+    n = range(len(belief))
+    return tuple(sum((belief[u] * rows[u][v] for u in n), Fraction(0)) for v in n)
+
+
+@pytest.mark.parametrize("between", [False, True])
+@pytest.mark.parametrize("symbols", [1, 2, 3, 4])
+def test_no_member_leaves_the_envelope_however_its_rows_drift(symbols: int, between: bool) -> None:
+    rng = np.random.default_rng([symbols, between])
+    for seed in range(25):
+        model = random_chain(rng, symbols)
+        share, amount = rng.choice([0.0, 0.02, 0.4]), rng.choice([0.0, 1e-9, 0.05])
+        around = ModelIntervals.around(model, share=float(share), amount=float(amount))
+        envelope = BeliefEnvelope.between(around.first_low[:, None], around.first_high[:, None])
+        member = Drifting(around, seed, between=between)
+        belief = member.first()
+        for _ in range(5):
+            assert contains(envelope, belief)
+            likelihood = np.exp(rng.uniform(0.0, rng.choice([0.1, 1.0, 12.0]), symbols)) * 2.0**40
+            envelope = envelope.corrected(likelihood[:, None])
+            belief = corrected(belief, likelihood)
+            assert contains(envelope, belief)
+            envelope, belief = envelope.predicted(around), predicted(belief, member.rows())
+
+
+@pytest.mark.parametrize("symbols", [2, 3, 4])
+def test_means_are_bounded_by_their_exact_extremes_and_hardly_more(symbols: int) -> None:
+    """A mean is largest at a corner of the envelope."""
+    rng = np.random.default_rng(symbols)
+    for _ in range(50):
+        middle = rng.dirichlet(np.full(symbols, 0.5))
+        width = rng.choice([0.0, 0.01, 0.3])
+        ends = np.maximum(middle - width, 0.0)[:, None], np.minimum(middle + width, 1.0)[:, None]
+        envelope = BeliefEnvelope.between(*(ends[0] * (1 - 1e-15), ends[1] * (1 + 1e-15)))
+        kernel = rng.integers(0, 2**60, (symbols, symbols)).astype(np.uint64)
+        least, most = envelope.means(kernel[:, :, None])
+        points = corners(envelope.low[:, 0], envelope.high[:, 0])
+        for y in range(symbols):
+            exact = [
+                sum((p * int(k) for p, k in zip(point, kernel[:, y], strict=True)), Fraction(0))
+                for point in points
+            ]
+            assert Fraction(float(least[y, 0])) <= min(exact)
+            assert max(exact) <= Fraction(float(most[y, 0]))
+            largest = float(kernel.max())
+            assert float(min(exact)) - least[y, 0] <= 1e-12 * largest
+            assert most[y, 0] - float(max(exact)) <= 1e-12 * largest
+
+
+def test_one_model_alone_stays_a_point() -> None:
+    model = MarkovModel(np.full(2, 0.5), np.array([[0.9, 0.1], [0.2, 0.8]]))
+    alone = ModelIntervals.around(model)
+    envelope = BeliefEnvelope.between(alone.first_low[:, None], alone.first_high[:, None])
+    for _ in range(1000):
+        envelope = envelope.corrected(np.array([[3.0], [1.0]])).predicted(alone)
+    assert (envelope.high - envelope.low).max() < 1e-12
+
+
+def test_a_row_alone_and_in_a_batch_has_the_same_bits() -> None:
+    rng = np.random.default_rng(4)
+    around = ModelIntervals.around(random_chain(rng, 3), share=0.2)
+    middle = rng.dirichlet(np.ones(3), 70).T
+    many = BeliefEnvelope.between(middle * 0.9, np.minimum(middle * 1.1, 1.0))
+    likelihood = rng.uniform(1.0, 9.0, (3, 70))
+    after = many.corrected(likelihood).predicted(around)
+    for row in range(70):
+        some = np.array([row])
+        alone = many.columns(some).corrected(likelihood[:, some]).predicted(around)
+        assert alone.low.tobytes() == after.columns(some).low.tobytes()
+        assert alone.high.tobytes() == after.columns(some).high.tobytes()
