@@ -1,8 +1,9 @@
 """Choose the buffers of a horizon and a cap from the table that was fitted for them."""
 
 from functools import cache
+from math import fsum
 
-from fugu.operators.totals.buffers import Buffers
+from fugu.operators.totals.buffers import Buffers, decoding_column, participation
 from fugu.operators.totals.fitted_table import TABLE
 
 LARGEST_TICKS = 2**15
@@ -20,9 +21,13 @@ def _table() -> dict[int, dict[int, Buffers]]:
     return table
 
 
-def fitted(ticks: int, counted: int) -> Buffers:
+@cache
+def fitted(ticks: int, counted: int, apart: int = 1) -> Buffers:
     """Return the buffers of the shortest horizon of the table that has so many ticks, and there of
     the most ticks counted that are not more.
+
+    Where those that a person counts in are `apart`, mixing less far may be better: take of these,
+    and of those of all horizons for one tick counted, the ones that err least.
 
     Whatever the table holds, the promise is the same: what neighbours may differ by is computed
     for the buffers that are chosen. Poor ones cost accuracy only.
@@ -34,4 +39,18 @@ def fitted(ticks: int, counted: int) -> Buffers:
     """
     table = _table()
     row = table[min(length for length in table if length >= ticks)]
-    return row[max(number for number in row if number <= counted)]
+    usual = row[max(number for number in row if number <= counted)]
+    if apart == 1:
+        return usual
+    tried = [usual, *(table[length][1] for length in sorted(table) if length <= ticks)]
+    return min(tried, key=lambda buffers: _error(buffers, ticks, counted, apart))
+
+
+def _error(buffers: Buffers, ticks: int, counted: int, apart: int) -> float:
+    """Return the mean squared error of totals for one promise, in some unit.
+
+    Sums are rounded once, so that every machine chooses the same.
+    """
+    column = decoding_column(buffers, ticks).tolist()
+    squares = fsum((ticks - place) * one * one for place, one in enumerate(column))
+    return float(participation(buffers, ticks, counted, apart)) * squares

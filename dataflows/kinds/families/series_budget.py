@@ -6,7 +6,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from fugu.dataflows.base.section import Epsilon, Section
 from fugu.operators.realtime.real_time_release import Presentation
-from fugu.operators.realtime.schedule import LARGEST_DECAY, LARGEST_HORIZON
+from fugu.operators.realtime.schedule import LARGEST_DECAY, LARGEST_HORIZON, falling
 from fugu.operators.wevent.limits import LARGEST_EPSILON
 
 Values = Annotated[int, Field(ge=1, le=LARGEST_HORIZON)]
@@ -55,8 +55,16 @@ class SeriesBudget(Section):
     """The chance with which it is as if nothing were promised."""
     horizon: Values | None = None
     """Say how many values share the budget."""
-    shares: Annotated[list[Share], Field(min_length=1, max_length=10_000)] | None = None
-    """The shares of the budget that values take in turn; goes with `horizon`."""
+    shares: (
+        Annotated[
+            Annotated[Literal["falling"], Tag("a word")]
+            | Annotated[list[Share], Field(min_length=1, max_length=10_000), Tag("a list")],
+            Discriminator(lambda value: "a word" if isinstance(value, str) else "a list"),
+        ]
+        | None
+    ) = None
+    """The shares of the budget that values take in turn, or `falling`: those with which totals
+    since the first value err least; goes with `horizon`."""
     period: Values | None = None
     """Say how many ticks share a budget, before a new one begins."""
     decay: Annotated[float, Field(gt=0, le=LARGEST_DECAY)] | None = None
@@ -110,8 +118,15 @@ class SeriesBudget(Section):
             "decay": self.decay,
             "weight": self.weight,
             "presentation": self.presentation,
-            "shares": tuple(map(float, self.shares or ())),
+            "shares": self._shares,
         }
+
+    @property
+    def _shares(self) -> tuple[float, ...]:
+        if self.shares == "falling":
+            assert self.horizon is not None
+            return falling(self.horizon)
+        return tuple(map(float, self.shares or ()))
 
     def budget_in_words(self) -> dict[str, object]:
         """Say budget and filter."""
@@ -125,6 +140,11 @@ class SeriesBudget(Section):
     def _shared(self) -> str:
         if self.capped:
             return "for each period of contributions anew, for the ticks that a user counts in"
+        if self.shares == "falling":
+            return (
+                f"shared among {self.horizon:,} values, of which earlier ones have more; "
+                "predictions follow"
+            )
         if self.shares is not None:
             return (
                 f"shared among {self.horizon:,} values, which take {len(self.shares)} shares in "

@@ -40,7 +40,9 @@ from fugu.dataflows.offline.evaluation.report import Beside, Report
 from fugu.dataflows.offline.evaluation.run import Advance
 from fugu.dataflows.offline.evaluation.sample import Sample, require_times
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.mechanism import Mechanism
 from fugu.operators.personal_cap import cap_of
+from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.secret import Secret
 from fugu.operators.wevent.binary_tree import BinaryTree
 
@@ -57,7 +59,7 @@ class RealTimeFamily(AggregateFamily):
 
     operator: RealTimeOperator
     rivals: Sequence[str]
-    caps: Caps | None
+    caps: Caps[RealTimeOperator] | None
 
     @classmethod
     def planned(cls, file: PipelineFile, sample: Sample, wanted: Wanted) -> Self:
@@ -66,7 +68,7 @@ class RealTimeFamily(AggregateFamily):
         require_times(file.pipeline, "operator.ticks")
         rivals = chosen_rivals(operator.kind, wanted.rivals, RIVALS)
         epsilons = chosen_epsilons(float(operator.epsilon), wanted.epsilons)
-        caps = Caps.of(file, operator, sample)
+        caps = Caps.of(file, operator, sample, _deviation, "noise before the filter")
         summed = Summed.of(file.pipeline, operator, sample) if caps is None else caps.uncapped
         require_ticks(sample, summed, _FEWEST_TICKS, "a series has at least")
         others = (*_filtered(operator, rivals), *with_other_caps(operator))
@@ -208,6 +210,11 @@ class RealTimeFamily(AggregateFamily):
     def draw(self, report: Report[AggregateUtility], path: Path) -> None:
         curves = {} if self.caps is None else self.caps.curves(report)
         self.picture(report).save_real_time(path, curves)
+
+
+def _deviation(mechanism: Mechanism) -> float:
+    assert isinstance(mechanism, RealTimeRelease)
+    return mechanism.noise_deviation
 
 
 def _label(operator: RealTimeOperator) -> str:
