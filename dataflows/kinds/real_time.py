@@ -7,11 +7,13 @@ from fugu.dataflows.kinds.families.series_budget import (
     CORRELATED_ERRORS,
     MEASURED_BARS,
     PREDICTED_BARS,
+    ModelFilter,
     SeriesBudget,
 )
 from fugu.dataflows.records.contributions import Figures
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.realtime.shaped_release import ShapedRelease
 
 
 class RealTimeOperator(CappedAggregate, SeriesBudget):
@@ -37,10 +39,33 @@ class RealTimeOperator(CappedAggregate, SeriesBudget):
             **self.release_parameters(),
             **self.told,
             personal_cap=self.personal_cap,
+            weights=self.weights,
         )
 
     def mechanism(self, files: Files) -> Mechanism:
-        return self.release()
+        return self.release() if self.shaped is None else self.shaped
+
+    @property
+    def shaped(self) -> ShapedRelease | None:
+        """Return the release under a declared model, if there is one."""
+        if not isinstance(self.filter, ModelFilter):
+            return None
+        assert self.personal_cap is not None
+        return ShapedRelease(
+            self.group_count,
+            self.bin_sensitivity,
+            float(self.epsilon),
+            float(self.delta),
+            self.personal_cap,
+            self.filter.model(self.group_count, self.units_per_one),
+            self.presentation,
+            **self.told,
+        )
+
+    def refuse_large_sums(self, people: int) -> None:
+        super().refuse_large_sums(people)
+        if self.shaped is not None:
+            self.refuse_beyond(self.shaped.largest, people)
 
     @property
     def capped(self) -> bool:

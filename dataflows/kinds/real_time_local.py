@@ -1,7 +1,7 @@
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds.families.ranges import NumberOperator
@@ -48,6 +48,12 @@ class LocalRealTimeOperator(SeriesBudget, NumberOperator):
     kind: Literal["real_time_local"]
     ticks: SeriesTicks
     """Say how event time is cut into ticks."""
+
+    @model_validator(mode="after")
+    def _check_weights(self) -> Self:
+        if self.weights:
+            raise ValueError("filter.weights: real_time_local does not have them; write weight")
+        return self
 
     def mechanism(self, files: Files) -> Mechanism:
         return LocalRealTimeRelease(

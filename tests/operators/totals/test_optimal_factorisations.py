@@ -42,7 +42,7 @@ def bounds(ticks: int, counted: int) -> Iterator[float]:
 
 
 class Toeplitz:
-    """All lower-triangular Toeplitz matrices with ones on their diagonal: c_1, c_2, ... are free."""
+    """All lower-triangular Toeplitz matrices with ones on the diagonal; the rest is free."""
 
     def __init__(self, ticks: int, counted: int) -> None:
         self.ticks, self.counted = ticks, counted

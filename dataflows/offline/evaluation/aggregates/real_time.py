@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 from fugu.dataflows.kinds import RealTimeOperator, strategy_of
-from fugu.dataflows.kinds.families.series_budget import FixedWeight
+from fugu.dataflows.kinds.families.series_budget import FixedWeight, ModelFilter
 from fugu.dataflows.offline.evaluation.aggregates.caps import Caps, with_other_caps
 from fugu.dataflows.offline.evaluation.aggregates.family import (
     GUESS,
@@ -43,6 +43,7 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.personal_cap import cap_of
 from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.realtime.shaped_release import ShapedRelease
 from fugu.operators.secret import Secret
 from fugu.operators.wevent.binary_tree import BinaryTree
 
@@ -213,14 +214,18 @@ class RealTimeFamily(AggregateFamily):
 
 
 def _deviation(mechanism: Mechanism) -> float:
-    assert isinstance(mechanism, RealTimeRelease)
+    assert isinstance(mechanism, RealTimeRelease | ShapedRelease)
     return mechanism.noise_deviation
 
 
 def _label(operator: RealTimeOperator) -> str:
     match operator.filter:
-        case FixedWeight(weight=weight):
+        case FixedWeight(weight=float() as weight):
             label = f"weight {weight:g}"
+        case FixedWeight():
+            label = "weights in turn"
+        case ModelFilter():
+            label = "model"
         case word:
             label = word
     declared = operator.contributions
@@ -249,7 +254,8 @@ def _filter(
     if section.contributions is not None:
         settings["contributions"] = section.contributions.model_dump(mode="json")
     window = _window(section, ticks)
-    return Candidate(section.kind, epsilon, changed.release(), settings, label, window)
+    release = changed.shaped or changed.release()
+    return Candidate(section.kind, epsilon, release, settings, label, window)
 
 
 def _strategy(operator: RealTimeOperator, ticks: int, kind: str, epsilon: float) -> Candidate:
