@@ -40,17 +40,27 @@ class RealTimeOperator(CappedAggregate, SeriesBudget):
             **self.told,
             personal_cap=self.personal_cap,
             weights=self.weights,
+            history=self.past,
         )
 
     def mechanism(self, files: Files) -> Mechanism:
         return self.release() if self.shaped is None else self.shaped
 
     @property
+    def past(self) -> tuple[tuple[float, ...], ...]:
+        """Return the public history in units that the filter begins with, if there is one."""
+        if not isinstance(self.filter, ModelFilter) or self.contributions is not None:
+            return ()
+        return tuple(
+            tuple(self.units_per_one * float(one) for one in values)
+            for values in self.filter.history or ()
+        )
+
+    @property
     def shaped(self) -> ShapedRelease | None:
         """Return the release under a declared model, if there is one."""
-        if not isinstance(self.filter, ModelFilter):
+        if not isinstance(self.filter, ModelFilter) or self.personal_cap is None:
             return None
-        assert self.personal_cap is not None
         return ShapedRelease(
             self.group_count,
             self.bin_sensitivity,

@@ -10,6 +10,7 @@ from fugu.dataflows.kinds.families.series_budget import (
     CORRELATED_ERRORS,
     MEASURED_BARS,
     PREDICTED_BARS,
+    ModelFilter,
     SeriesBudget,
 )
 from fugu.dataflows.kinds.families.ticks import OneInATick
@@ -50,9 +51,12 @@ class LocalRealTimeOperator(SeriesBudget, NumberOperator):
     """Say how event time is cut into ticks."""
 
     @model_validator(mode="after")
-    def _check_weights(self) -> Self:
-        if self.weights:
-            raise ValueError("filter.weights: real_time_local does not have them; write weight")
+    def _check_filter(self) -> Self:
+        if self.weights or isinstance(self.filter, ModelFilter):
+            raise ValueError(
+                "filter: real_time_local has no weights in turn, no model and no history; write "
+                "adaptive, baseline or one weight"
+            )
         return self
 
     def mechanism(self, files: Files) -> Mechanism:
@@ -99,6 +103,7 @@ class LocalRealTimeOperator(SeriesBudget, NumberOperator):
             "counts of readings.",
             MEASURED_BARS.format(what="number") + " It is null while that is not known yet.",
             PREDICTED_BARS,
+            ModelFilter,
             CORRELATED_ERRORS,
             "to average over n streams choose filter: baseline, whose mean errs standard_error "
             "divided by the root of n; what another filter smooths away, it smooths away in all "

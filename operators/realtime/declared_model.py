@@ -47,11 +47,10 @@ class DeclaredModel:
         Raise `ValueError` for series that are too short or do not move. Sums are rounded once, so
         that every machine finds the same.
         """
+        require_history(series, len(series))
         means, deviations, products, squares = [], [], [], []
         for values in series:
             number = len(values)
-            if number < _FEWEST or not all(map(isfinite, values)):
-                raise ValueError(f"history: give at least {_FEWEST} numbers of every series")
             mean = fsum(values) / number
             apart = [value - mean for value in values]
             square = fsum(one * one for one in apart)
@@ -65,3 +64,11 @@ class DeclaredModel:
         together = fsum(n * r for n, r in zip(squares, products, strict=True)) / sum(squares)
         correlation = min(max(together, 0.0), LARGEST_CORRELATION)
         return cls(tuple(means), tuple(deviations), correlation)
+
+
+def require_history(series: Sequence[Sequence[float]], number: int) -> None:
+    """Raise `ValueError` unless there are equally many public numbers of so many series."""
+    if len(series) != number or len(set(map(len, series))) > 1:
+        raise ValueError(f"history: give equally many numbers of each of the {number} series")
+    if len(series[0]) < _FEWEST or not all(isfinite(one) for values in series for one in values):
+        raise ValueError(f"history: give at least {_FEWEST} finite numbers of every series")

@@ -16,6 +16,7 @@ from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.realtime import filter as filtering
 from fugu.operators.realtime.account import Account, account_of
 from fugu.operators.realtime.accountants import paper_total
+from fugu.operators.realtime.declared_model import require_history
 from fugu.operators.realtime.guarantees import real_time_guarantee
 from fugu.operators.realtime.measurement import Measurement
 from fugu.operators.realtime.schedule import Schedule, constant, sharing
@@ -68,9 +69,11 @@ class RealTimeRelease:
     at most; `changed_bins`, how many bins it changes at most (2 if it can move between bins);
     `epsilon` in nats and `delta`, for all ticks or a period; `horizon`, perhaps with `shares`, or
     `period`, `decay` or `personal_cap`, which says itself what changes (`sensitivity` is then what
-    a contribution amounts to, whatever its sign); `weight` or `weights`; `presentation`: of
-    estimates as they are (`none`), rounded (`integer`), or at least 0 (`non_negative`), none of
-    which is fed back to the filter.
+    a contribution amounts to, whatever its sign); `weight` or `weights`; `history`, public
+    values of each bin in units, equally many, with which the filter begins as if it had just seen
+    them;
+    `presentation`: of estimates as they are (`none`), rounded (`integer`), or at least 0
+    (`non_negative`), none of which is fed back to the filter.
     Input: integers `(rows, bins)`. Release: doubles, or integers, `(rows, bins)`. `standard_error
     (rows, bins)` is that of the estimate, with an empirical coverage of 1.96 of it each way of 19
     ticks in 20, or more where noise hides how the series moves; on average over a long run, not
@@ -106,6 +109,7 @@ class RealTimeRelease:
     presentation: Presentation = "none"
     shares: tuple[float, ...] = field(default=(), kw_only=True)
     weights: tuple[float, ...] = field(default=(), kw_only=True)
+    history: tuple[tuple[float, ...], ...] = field(default=(), kw_only=True)
     personal_cap: PersonalCap | None = field(default=None, kw_only=True)
     neighbours: Neighbours = field(default=CONTRIBUTIONS, kw_only=True)
     tick_milliseconds: int | None = field(default=None, kw_only=True)
@@ -127,6 +131,8 @@ class RealTimeRelease:
             raise ValueError("weights: take the place of weight")
         if not all(0.0 < weight <= 1.0 for weight in self.weights):
             raise ValueError("weights: must be above 0 and at most 1")
+        if self.history:
+            require_history(self.history, self.bins)
         if self.presentation not in ("none", "integer", "non_negative"):
             raise ValueError("presentation: must be none, integer or non_negative")
         account = account_of(
@@ -141,7 +147,7 @@ class RealTimeRelease:
     def start(self, rows: int) -> State:
         """Return the state before the first tick: nothing was released or spent."""
         return {
-            **filtering.start(rows, self.bins),
+            **filtering.warm(rows, self.bins, self.history),
             "spent": np.zeros(rows, dtype=np.int64),
             "tick": np.zeros(rows, dtype=np.int64),
         }
@@ -175,7 +181,7 @@ class RealTimeRelease:
         if self.period is not None or self.personal_cap is not None:
             return None
         pays = self._pays(state, self._due(state), state["spent"])
-        return np.where(pays, self.account.values - state["count"][:, 0], 0)
+        return np.where(pays, self.account.values - self._measured_before(state), 0)
 
     def shared(self, budget: int) -> Schedule:
         """Return how precisely a budget in units of rho measures values."""
@@ -269,6 +275,8 @@ class RealTimeRelease:
             *(share.hex() for share in self.shares),
             *(() if self.personal_cap is None else (self.personal_cap.identity(),)),
             *(() if not self.weights else ("weights", *(one.hex() for one in self.weights))),
+            *(() if not self.history else ("history",)),
+            *(one.hex() for values in self.history for one in values),
         )
 
     @property
@@ -277,7 +285,11 @@ class RealTimeRelease:
         return 0 if self.personal_cap is None else self.personal_cap.counted
 
     def _due(self, state: State) -> Integers:
-        return self.schedule.steps(state["count"][:, 0])
+        return self.schedule.steps(self._measured_before(state))
+
+    def _measured_before(self, state: State) -> Integers:
+        """Return how many values were measured: those that the filter has taken in, but history."""
+        return np.asarray(state["count"][:, 0] - (len(self.history[0]) if self.history else 0))
 
     def _spent(self, state: State) -> Integers:
         """Return what is spent of the budget of the tick that comes now."""
@@ -291,7 +303,7 @@ class RealTimeRelease:
             return steps > 0
         affordable = (steps > 0) & (spent + self.schedule.charges(steps) <= self.budget)
         if self.period is None:
-            affordable &= state["count"][:, 0] < self.account.values
+            affordable &= self._measured_before(state) < self.account.values
         return affordable
 
     def _precision(self, state: State, steps: Integers) -> tuple[Floats, Floats | None]:
@@ -299,7 +311,7 @@ class RealTimeRelease:
         some = np.maximum(steps, 1)[:, None]
         noise = self._measurement.variance(some)
         if self.weights:
-            turn = np.array(self.weights)[state["count"] % len(self.weights)]
+            turn = np.array(self.weights)[self._measured_before(state)[:, None] % len(self.weights)]
             return noise, turn if self.decay is None else turn * (some / self.schedule.first)
         if self.weight is None or self.weight == 1.0 or self.decay is None:
             return noise, None if self.weight is None else np.full(some.shape, self.weight)

@@ -18,9 +18,9 @@ from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.randomness import draws_of
 from fugu.operators.realtime.declared_model import DeclaredModel
 from fugu.operators.realtime.real_time_release import Presentation, presented
-from fugu.operators.realtime.shaping import UNMIXED, steady_errors, suited
+from fugu.operators.realtime.shaping import steady_errors, suited
 from fugu.operators.totals.buffers import UNIT, Buffers
-from fugu.operators.totals.fitted import LARGEST_TICKS
+from fugu.operators.totals.fitted import LARGEST_TICKS, UNMIXED
 from fugu.operators.totals.guarantees import total_guarantee
 from fugu.operators.totals.precision import Changes, Precision
 from fugu.operators.wevent.limits import (
@@ -88,7 +88,7 @@ class ShapedRelease:
     tick_milliseconds: int = field(kw_only=True)
     precision: Precision = field(init=False, repr=False)
 
-    kind: ClassVar[str] = "real_time"
+    kind: ClassVar[str] = "shaped_real_time"
     implementation: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -311,7 +311,6 @@ class ShapedRelease:
         changes, model = self.precision.changes, self.model
         return digest_of(
             self.kind,
-            "shaped",
             self.implementation,
             self.bins,
             changes.factor,

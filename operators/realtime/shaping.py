@@ -6,10 +6,9 @@ import numpy as np
 
 from fugu.operators.mechanism import Floats
 from fugu.operators.totals.buffers import UNIT, Buffers
+from fugu.operators.totals.fitted import UNMIXED
 from fugu.operators.totals.precision import Changes
 
-UNMIXED = Buffers((1,), (0,))
-"""Values as they are, but for 2^-32 of the one before."""
 _HALVES = 10
 """Weights and distances of factors from 1 are 2^-(i / 2)."""
 _TURNS = 2_000

@@ -7,6 +7,8 @@ from fugu.operators.totals.buffers import Buffers, decoding_column, participatio
 from fugu.operators.totals.fitted_table import TABLE
 
 LARGEST_TICKS = 2**15
+UNMIXED = Buffers((1,), (0,))
+"""Values as they are, but for 2^-32 of the one before."""
 
 
 @cache
@@ -26,7 +28,8 @@ def fitted(ticks: int, counted: int, apart: int = 1) -> Buffers:
     """Return the buffers of the shortest horizon of the table that has so many ticks, and there of
     the most ticks counted that are not more.
 
-    Where those that a person counts in are `apart`, mixing less far may be better: take of these,
+    Where a person counts in many of the ticks, values are not mixed unless that errs less. Where
+    those that a person counts in are `apart`, mixing less far may be better: take of these,
     and of those of all horizons for one tick counted, the ones that err least.
 
     Whatever the table holds, the promise is the same: what neighbours may differ by is computed
@@ -40,9 +43,13 @@ def fitted(ticks: int, counted: int, apart: int = 1) -> Buffers:
     table = _table()
     row = table[min(length for length in table if length >= ticks)]
     usual = row[max(number for number in row if number <= counted)]
-    if apart == 1:
+    tried = [usual]
+    if 4 * counted > ticks:
+        tried.append(UNMIXED)
+    if apart > 1:
+        tried += [table[length][1] for length in sorted(table) if length <= ticks]
+    if len(tried) == 1:
         return usual
-    tried = [usual, *(table[length][1] for length in sorted(table) if length <= ticks)]
     return min(tried, key=lambda buffers: _error(buffers, ticks, counted, apart))
 
 

@@ -62,7 +62,10 @@ class FixedWeight(Section):
 
 class ModelFilter(Section):
     """Filter by a public model: figures go back to their mean, with a correlation from tick to
-    tick. Of several groups, `mean` and `deviation` are lists in their order."""
+    tick. Of several groups, `mean` and `deviation` are lists in their order.
+
+    With `history` and without contributions, let the learning filter begin with what it says.
+    """
 
     mean: Number | list[Number] | None = None
     """What figures go back to."""
@@ -164,8 +167,10 @@ class SeriesBudget(Section):
             raise ValueError("horizon, period, decay: write exactly one of them")
         if self.shares is not None and self.horizon is None:
             raise ValueError("shares: go with a horizon; delete them")
-        if isinstance(self.filter, ModelFilter) and not self.capped:
-            raise ValueError("filter: a model goes with contributions; write adaptive, or those")
+        if isinstance(self.filter, ModelFilter) and not self.capped and not self.filter.history:
+            raise ValueError(
+                "filter: a model goes with contributions; write those, or history, or adaptive"
+            )
         return self
 
     @property
@@ -184,7 +189,7 @@ class SeriesBudget(Section):
         """Return that of a noisy value; None where the filter learns it or there are several, 1
         where there is none."""
         match self.filter:
-            case "adaptive":
+            case "adaptive" | ModelFilter():
                 return None
             case "baseline":
                 return 1.0
@@ -251,6 +256,8 @@ class SeriesBudget(Section):
                 return f"noisy values have {len(weights)} weights in turn, predictions the rest"
             case FixedWeight(weight=float() as weight):
                 return f"a noisy value has the weight {weight:g}, a prediction the rest"
+            case ModelFilter() if not self.capped:
+                return "learns from noisy values how ticks go together, and begins with a history"
             case ModelFilter():
                 return "a public model, with noise whose shape suits it where that gains"
         raise AssertionError(self.filter)
