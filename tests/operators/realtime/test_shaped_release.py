@@ -56,7 +56,7 @@ def examples(kind: type[ShapedRelease]) -> tuple[Example, ...]:
 EXAMPLES: Examples = {ShapedRelease: examples}
 UNUSABLE: Unusable = {
     ShapedRelease: {
-        "bins": (0, -1, 2**17 + 1, 2),
+        "bins": (0, -1, 2**17 + 1),
         "sensitivity": (0, -1, 2**44 + 1),
         "epsilon": (*EPSILONS, 20.1),
         "delta": (0.0, 1.0, -0.1),

@@ -187,7 +187,7 @@ class RealTimeFamily(AggregateFamily):
                 f"{', '.join(oracles)}: simulated, with the parameter that errs least, chosen by "
                 "looking at the true figures. Nobody can run that and keep eps: it bounds what "
                 "FAST (Laplace noise and a filter, at every tick) and Fourier perturbation (dft) "
-                "could do. offline: it also needs the whole series first."
+                "could do. offline: it also needs the whole series first; online_dft each tenth."
             )
         if operator.presentation != "none":
             yield (
