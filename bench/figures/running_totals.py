@@ -21,7 +21,7 @@ def running_totals() -> Figure:
         for ticks in (one for one in _TICKS if one >= window):
             total = RunningTotal(1, 1, 1, 1.0, 1e-6, ticks, window)
             mine = total.error / total.precision.noise_of_a_change
-            found = (sqrt(window * (ticks + 1) / 2), _tree(ticks, window), mine)
+            found = (sqrt(window * (ticks + 1) / 2), tree_error(ticks, window), mine)
             for label, error in zip(curves, found, strict=True):
                 curves[label].append((float(ticks), error))
         longest = [curves[label][-1][1] for label in curves]
@@ -38,7 +38,7 @@ def running_totals() -> Figure:
     )
 
 
-def _tree(ticks: int, window: int) -> float:
+def tree_error(ticks: int, window: int) -> float:
     """Return the error of totals of blocks of 1, 2, 4, ... ticks with Gaussian noise."""
     worst = 0
     for start in range(ticks - window + 1):

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from bench.figures.realtime_weights import realtime_weights
-from bench.figures.running_totals import _tree
 from bench.figures.temporal_costs import temporal_costs
 
 
@@ -23,7 +22,3 @@ def test_threshold_mechanisms_are_cheapest_in_between() -> None:
     figure = temporal_costs()
     assert "2 to 10 (k = 10)" in figure.sentence
     assert dict(figure.panels[0].curves["backward"])[5.0] == pytest.approx(6.200, abs=1e-3)
-
-
-def test_errors_of_a_tree_are_those_of_the_tests() -> None:
-    assert _tree(1000, 24) == pytest.approx(132.6, abs=0.1)

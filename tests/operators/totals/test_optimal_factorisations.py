@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from bench.figures.running_totals import tree_error
 from fugu.operators.mechanism import Floats
 from fugu.operators.realtime.schedule import falling
 from fugu.operators.totals.buffers import decoding_column, participation
@@ -137,20 +138,4 @@ def test_totals_of_10000_ticks_with_windows_of_24() -> None:
     """Issue 28: 67; noise on each tick would err 346, and a tree of Gaussian sums 195."""
     assert shipped(10_000, 24) == pytest.approx(67.8, abs=0.1)
     assert sqrt(24 * 10_001 / 2) == pytest.approx(346.4, abs=0.1)
-    assert _tree(10_000, 24) == pytest.approx(194.7, abs=0.1)
-
-
-def _tree(ticks: int, counted: int) -> float:
-    """Sums of blocks of 1, 2, 4, ... ticks; totals are of one block for each binary digit."""
-    worst = 0
-    for start in range(2**14 - counted):
-        squares, last = 0, start + counted - 1
-        for level in range(ticks.bit_length()):
-            size = 2**level
-            begin, end = start // size, last // size
-            parts = [min(last + 1, (at + 1) * size) - max(start, at * size) for at in (begin, end)]
-            whole = max(0, end - begin - 1) * size**2
-            squares += parts[0] ** 2 + (parts[1] ** 2 if end > begin else 0) + whole
-        worst = max(worst, squares)
-    blocks = sum(total.bit_count() for total in range(1, ticks + 1)) / ticks
-    return sqrt(worst * blocks)
+    assert tree_error(10_000, 24) == pytest.approx(194.7, abs=0.1)
