@@ -1,5 +1,6 @@
 """Real-time release, Fig. 4: errors of whole series by epsilon, beside rivals."""
 
+from functools import partial
 from math import sqrt
 
 import numpy as np
@@ -72,7 +73,15 @@ def _errors(truth: Floats, epsilon: float) -> dict[str, float]:
     noisy = rivals.laplace(truth, epsilon=epsilon, sensitivity=1.0, rng=rng)
     total, variance = paper_total(epsilon, DELTA), 2.0 * (TICKS / epsilon) ** 2
     adaptive = filtered(truth[:, :, None], np.array([noise_variance(epsilon)]), seed=4)
-    shared = {"epsilon": epsilon, "sensitivity": 1.0, "rng": rng}
+    whole = partial(rivals.kept_frequencies, truth, epsilon=epsilon, sensitivity=1.0, rng=rng)
+    blocks = partial(
+        rivals.kept_frequencies_of_blocks,
+        truth,
+        block=_BLOCK,
+        epsilon=epsilon,
+        sensitivity=1.0,
+        rng=rng,
+    )
     return {
         "Laplace": _relative(noisy, truth),
         "normal": _relative(rivals.normal(truth, total=total, sensitivity=1.0, rng=rng), truth),
@@ -83,15 +92,9 @@ def _errors(truth: Floats, epsilon: float) -> dict[str, float]:
             )
             for part in 10.0 ** np.arange(-8, 5)
         ),
-        "DFT*": min(
-            _relative(rivals.kept_frequencies(truth, kept=kept, **shared), truth) for kept in _KEPT
-        ),
+        "DFT*": min(_relative(whole(kept=kept), truth) for kept in _KEPT),
         "DFT* of blocks": min(
-            _relative(
-                rivals.kept_frequencies_of_blocks(truth, block=_BLOCK, kept=kept, **shared), truth
-            )
-            for kept in _KEPT
-            if kept <= _BLOCK // 2
+            _relative(blocks(kept=kept), truth) for kept in _KEPT if kept <= _BLOCK // 2
         ),
         "adaptive": _scaled(adaptive.squared[:, 0], truth),
     }

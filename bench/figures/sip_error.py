@@ -1,10 +1,18 @@
 """SIP, Fig. 5: the error of conditional randomized response beside randomized response."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import exp
 
 from bench.figures.figure import Figure, Panel
-from tests.operators.sip.binary_chain import BOUNDED, CASES, PAPER, Case, Measured, measure
+from tests.operators.sip.binary_chain import (
+    BOUNDED,
+    CASES,
+    PAPER,
+    Case,
+    Configure,
+    Measured,
+    measure,
+)
 
 _EPSILONS = (0.1, 0.5, 1.0, 1.5, 2.0, 3.0)
 _STEPS = 1_000
@@ -33,10 +41,9 @@ def sip_error() -> Figure:
     )
 
 
-def _measured(configure: Callable[..., object], case: Case) -> Mapping[float, Measured]:
+def _measured(configure: Configure, case: Case) -> Mapping[float, Measured]:
     return {
-        epsilon: measure(configure, case, epsilon, steps=_STEPS, seed=1)  # type: ignore[arg-type]
-        for epsilon in _EPSILONS
+        epsilon: measure(configure, case, epsilon, steps=_STEPS, seed=1) for epsilon in _EPSILONS
     }
 
 

@@ -103,7 +103,6 @@ class LocalRealTimeOperator(SeriesBudget, NumberOperator):
             "counts of readings.",
             MEASURED_BARS.format(what="number") + " It is null while that is not known yet.",
             PREDICTED_BARS,
-            ModelFilter,
             CORRELATED_ERRORS,
             "to average over n streams choose filter: baseline, whose mean errs standard_error "
             "divided by the root of n; what another filter smooths away, it smooths away in all "

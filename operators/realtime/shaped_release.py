@@ -207,7 +207,7 @@ class ShapedRelease:
     @property
     def _rho(self) -> float:
         """Return what all ticks of a period in which one person counts cost together."""
-        return self.precision.loss.squares / 2.0 / VARIANCE
+        return float(self.precision.loss.squares / 2.0 / VARIANCE)
 
     def _in_its_period(self, state: State) -> State:
         """Return every row in the period of its tick: buffers begin with nothing in each."""

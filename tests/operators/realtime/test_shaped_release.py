@@ -150,7 +150,7 @@ def test_a_period_leaves_nothing_in_measurements_of_the_next() -> None:
             value = np.array([[before if tick < 4 else 30]])
             state, _ = release.step(state, Inputs(value), draws)
         measured.append(state["measured"])
-    assert np.array_equal(*measured)
+    assert np.array_equal(measured[0], measured[1])
 
 
 @pytest.mark.parametrize(
