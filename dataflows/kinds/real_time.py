@@ -6,6 +6,7 @@ from fugu.dataflows.kinds.families.section import Files
 from fugu.dataflows.kinds.families.series_budget import (
     CORRELATED_ERRORS,
     MEASURED_BARS,
+    MODEL_BARS,
     PREDICTED_BARS,
     ModelFilter,
     SeriesBudget,
@@ -89,6 +90,15 @@ class RealTimeOperator(CappedAggregate, SeriesBudget):
         return {**self.in_words(), **self.budget_in_words()}
 
     def how_to_read(self) -> list[str]:
+        if self.shaped is not None:
+            return [
+                "value is an estimate of the true figure, by a declared model and noisy mixtures "
+                "of figures.",
+                MODEL_BARS,
+                CORRELATED_ERRORS,
+                *self.about_the_cap(),
+                "records that came late, and users beyond state.max_keys, are not in the figures.",
+            ]
         return [
             "value is an estimate of the true figure: a noisy one, smoothed by what earlier ones "
             "say (status: measured); or what they predict (predicted: true), at no price.",

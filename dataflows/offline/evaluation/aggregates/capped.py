@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import sqrt
 from pathlib import Path
 from typing import Self
 
@@ -90,7 +91,7 @@ class CappedFamily(AggregateFamily):
 
 def _deviation(mechanism: Mechanism) -> float:
     assert isinstance(mechanism, Uniform)
-    return 2.0**0.5 * mechanism.sensitivity / in_nats(mechanism.largest_tick)
+    return sqrt(2.0) * mechanism.sensitivity / in_nats(mechanism.largest_tick)
 
 
 def _label(operator: UniformOperator) -> str:

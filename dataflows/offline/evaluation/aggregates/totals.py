@@ -173,15 +173,16 @@ def _rival(operator: RunningTotalOperator, ticks: int, kind: str, epsilon: float
         tree = BinaryTree(*shape, horizon=horizon)
         return Candidate(kind, epsilon, tree, settings, kind, window)
     cap = operator.personal_cap
-    extent = {"horizon": window} if operator.horizon == window else {"period": window}
+    whole = operator.horizon == window
     release = RealTimeRelease(
         operator.group_count,
         operator.bin_sensitivity,
         operator.changed_bins,
         epsilon,
         float(operator.delta),
+        horizon=window if cap is None and whole else None,
+        period=window if cap is None and not whole else None,
         weight=1.0,
-        **({} if cap is not None else extent),
         personal_cap=cap,
         **operator.told,
     )

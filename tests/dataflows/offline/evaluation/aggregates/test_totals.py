@@ -49,7 +49,7 @@ def test_caps_of_totals_are_compared_against_totals_without_one(tmp_path: Path) 
     assert family.caps is not None
     told = family.caps.document(report)
     assert [one["at_most"] for one in told] == [1, 2, 3, 6, 12]
-    lost = [one["bias"] for one in told]
+    lost = [float(str(one["bias"])) for one in told]
     assert lost == sorted(lost, reverse=True)
     assert lost[-1] == pytest.approx(0.0, abs=1.0)
     assert np.all(np.diff([one["noise"] for one in told]) > 0)
@@ -64,6 +64,7 @@ def test_caps_of_laplace_noise_are_compared_too(tmp_path: Path) -> None:
     sample = sample_of(tmp_path, file, crowd(TICKS))
     assert family_of(file.pipeline.operator, Wanted()) is CappedFamily
     report = CappedFamily.planned(file, sample, Wanted("5")).report(runs=1, seed=0)
+    assert report.extra is not None
     caps = report.extra["caps"]
     assert isinstance(caps, list)
     noise = {one["at_most"]: one["noise"] for one in caps}
