@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo bikes city clickstream commute heart-rate household patients quick test test-clients acceptance chaos bench docs lint clean need-python need-browser need-kafka
+.PHONY: help demo bikes city clickstream commute heart-rate household patients quick test test-clients acceptance chaos bench figures docs lint clean need-python need-browser need-kafka
 
 # Without cached bytecode each of the hundreds of processes that tests start would compile Python anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -77,6 +77,9 @@ chaos: need-kafka .venv/dev ## play rounds of faults on three brokers: ROUNDS=20
 
 bench: need-kafka .venv/bench ## measure throughput beside peers on a real Kafka (half an hour)
 	@.venv/bin/python -m bench
+
+figures: need-python .venv/dev ## compute figures of the papers anew, and say what holds of them
+	@.venv/bin/python -m bench.figures
 
 # The site has the tree of the repository, so that links between pages and files are the same in both.
 docs: need-python .venv/docs ## build the pages into a site in build/site, and check every link

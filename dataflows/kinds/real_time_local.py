@@ -1,7 +1,7 @@
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds.families.ranges import NumberOperator
@@ -10,6 +10,7 @@ from fugu.dataflows.kinds.families.series_budget import (
     CORRELATED_ERRORS,
     MEASURED_BARS,
     PREDICTED_BARS,
+    ModelFilter,
     SeriesBudget,
 )
 from fugu.dataflows.kinds.families.ticks import OneInATick
@@ -48,6 +49,15 @@ class LocalRealTimeOperator(SeriesBudget, NumberOperator):
     kind: Literal["real_time_local"]
     ticks: SeriesTicks
     """Say how event time is cut into ticks."""
+
+    @model_validator(mode="after")
+    def _check_filter(self) -> Self:
+        if self.weights or isinstance(self.filter, ModelFilter):
+            raise ValueError(
+                "filter: real_time_local has no weights in turn, no model and no history; write "
+                "adaptive, baseline or one weight"
+            )
+        return self
 
     def mechanism(self, files: Files) -> Mechanism:
         return LocalRealTimeRelease(

@@ -68,16 +68,7 @@ class RunningTotalOperator(CappedAggregate):
 
     def refuse_large_sums(self, people: int) -> None:
         super().refuse_large_sums(people)
-        largest = self.release().largest
-        if people * self.largest_contribution > largest:
-            raise ValueError(
-                f"state.max_keys: {people:,} users who contribute up to "
-                f"{self.largest_contribution:,} units each could add up to more than {largest:,} "
-                "units in a tick, beyond which figures are cut off: noise of this precision leaves "
-                f"no more room in 64 bits. Lower state.max_keys to "
-                f"{largest // self.largest_contribution:,} or less, or make the unit of the sum "
-                "larger"
-            )
+        self.refuse_beyond(self.release().largest, people)
 
     def remarks(self, files: Files, mechanism: Mechanism) -> list[str]:
         assert isinstance(mechanism, RunningTotal)

@@ -1,12 +1,70 @@
-from typing import Literal
+from typing import Any, ClassVar, Literal, Self
 
+from pydantic import model_validator
+
+from fugu.dataflows.kinds.families.capped import CappedAggregate
 from fugu.dataflows.kinds.families.w_event import WEventOperator
+from fugu.operators.mechanism import Mechanism
 from fugu.operators.wevent.uniform import Uniform
 
 
-class UniformOperator(WEventOperator):
+class UniformOperator(CappedAggregate, WEventOperator):
     """Release figures at every tick, each with an even share of the budget."""
 
     order = 400
+    protected = f"{WEventOperator.protected}; or per period of `contributions`"
+    instead: ClassVar = {
+        name: words for name, words in WEventOperator.instead.items() if name != "contributions"
+    }
     strategy_class = Uniform
     kind: Literal["uniform"]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_the_window(cls, declared: Any) -> Any:
+        """Let the ticks that count share epsilon under a cap, as those of a window do."""
+        capped = declared.get("contributions") if isinstance(declared, dict) else None
+        if not isinstance(capped, dict):
+            return declared
+        if declared.get("window") is not None:
+            raise ValueError("contributions: take the place of window; delete it")
+        return {**declared, "window": capped.get("at_most", 1)}
+
+    @model_validator(mode="after")
+    def _check_correlation(self) -> Self:
+        if self.contributions is not None and self.correlation is not None:
+            raise ValueError(
+                "correlation: which ticks count under contributions depends on other ticks, and "
+                "what that tells about one of them is not known; delete it"
+            )
+        return self
+
+    def strategy(self) -> Mechanism:
+        """Return the strategy; under a cap neighbours differ by two contributions a tick."""
+        cap = self.personal_cap
+        if cap is None:
+            return super().strategy()
+        assert self.epsilon is not None
+        return Uniform(
+            self.group_count,
+            cap.counted,
+            float(self.epsilon),
+            2 * self.bin_sensitivity,
+            personal_cap=cap,
+            **self.told,
+        )
+
+    def nats_of_one_value(self, mechanism: Mechanism) -> float | None:
+        """Return all of epsilon under a cap: a tick more or less decides which others count."""
+        if self.contributions is None or self.epsilon is None:
+            return super().nats_of_one_value(mechanism)
+        return float(self.epsilon)
+
+    def parameters(self) -> dict[str, object]:
+        if self.contributions is None:
+            return super().parameters()
+        epsilon = f"{self.epsilon:g} nats for each period of contributions anew"
+        return {**self.in_words(), "epsilon": epsilon}
+
+    def how_to_read(self) -> list[str]:
+        return [*super().how_to_read(), *self.about_the_cap()]

@@ -35,7 +35,10 @@ def steps_of(
     between: Callable[[State, int], State] = lambda state, number: state,
 ) -> Steps:
     """Measure the first so many ticks, on one path; `between` is what happens before each."""
-    rng, plain = np.random.default_rng(seed), replace(release, weight=1.0, presentation="none")
+    rng, plain = (
+        np.random.default_rng(seed),
+        replace(release, weight=1.0, weights=(), presentation="none"),
+    )
     state, found, public = release.start(1), [], True
     for number in range(ticks):
         state = between(state, number)

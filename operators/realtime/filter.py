@@ -1,5 +1,6 @@
 """The filter of real-time release: noisy values in, estimates out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,8 @@ Booleans = NDArray[np.bool_]
 LARGEST_CORRELATION = 0.995
 GATE = 5.0
 """Standard deviations."""
+LEAST_NOISE = 1e-9
+"""The variance of the noise that public values are taken to have."""
 LEAST_SHARE = 0.7
 """The least share of its own error that the mean squared surprise is taken to leave unseen."""
 SPREAD_OF_WALKS = 27.0
@@ -53,6 +56,18 @@ def start(rows: int, series: int) -> State:
         "steps_ahead": np.zeros((rows, 1), dtype=np.int64),
         **{name: np.zeros((rows, series)) for name in names},
     }
+
+
+def warm(rows: int, series: int, history: Sequence[Sequence[float]]) -> State:
+    """Return the state of a filter that has just seen the `history` of each series, if there is
+    one, as values with hardly any noise.
+
+    Source: real-time release specification, section 3 (history).
+    """
+    state, exact = start(rows, series), np.full((rows, 1), LEAST_NOISE)
+    for now in zip(*history, strict=True):
+        state, _ = advance(state, np.tile(np.array(now), (rows, 1)), exact)
+    return state
 
 
 def predict(state: State, noise: Floats, weight: Floats | None = None) -> Prediction:

@@ -16,6 +16,7 @@ from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.realtime import filter as filtering
 from fugu.operators.realtime.account import Account, account_of
 from fugu.operators.realtime.accountants import paper_total
+from fugu.operators.realtime.declared_model import require_history
 from fugu.operators.realtime.guarantees import real_time_guarantee
 from fugu.operators.realtime.measurement import Measurement
 from fugu.operators.realtime.schedule import Schedule, constant, sharing
@@ -49,8 +50,9 @@ class RealTimeRelease:
     The filter is adaptive: it learns mean, variance and correlation of the series while it goes on,
     and takes a value that is far from what it predicts as it is. With a `weight`, every noisy value
     has this weight instead, and the prediction the rest; 1 publishes noisy values as they are
-    (baseline). A fixed weight below 1 can be far worse than the baseline where predictions are
-    poor; with `decay` it falls with the precision.
+    (baseline). With `weights`, noisy values take these in turn: weights may follow time freely, and
+    the budget never depends on them. A fixed weight below 1 can be far worse than the baseline
+    where predictions are poor; with `decay` it falls with the precision.
 
     The budget is shared in one of three ways. `horizon`: equal parts for so many values; with
     `shares`, values take these shares in turn. None follow. `period`: the same, but a new budget
@@ -67,9 +69,11 @@ class RealTimeRelease:
     at most; `changed_bins`, how many bins it changes at most (2 if it can move between bins);
     `epsilon` in nats and `delta`, for all ticks or a period; `horizon`, perhaps with `shares`, or
     `period`, `decay` or `personal_cap`, which says itself what changes (`sensitivity` is then what
-    a contribution amounts to, whatever its sign); `weight`; `presentation`: of estimates as they
-    are (`none`), rounded (`integer`), or at least 0 (`non_negative`), none of which is fed back to
-    the filter.
+    a contribution amounts to, whatever its sign); `weight` or `weights`; `history`, public
+    values of each bin in units, equally many, with which the filter begins as if it had just seen
+    them;
+    `presentation`: of estimates as they are (`none`), rounded (`integer`), or at least 0
+    (`non_negative`), none of which is fed back to the filter.
     Input: integers `(rows, bins)`. Release: doubles, or integers, `(rows, bins)`. `standard_error
     (rows, bins)` is that of the estimate, with an empirical coverage of 1.96 of it each way of 19
     ticks in 20, or more where noise hides how the series moves; on average over a long run, not
@@ -104,6 +108,8 @@ class RealTimeRelease:
     weight: float | None = None
     presentation: Presentation = "none"
     shares: tuple[float, ...] = field(default=(), kw_only=True)
+    weights: tuple[float, ...] = field(default=(), kw_only=True)
+    history: tuple[tuple[float, ...], ...] = field(default=(), kw_only=True)
     personal_cap: PersonalCap | None = field(default=None, kw_only=True)
     neighbours: Neighbours = field(default=CONTRIBUTIONS, kw_only=True)
     tick_milliseconds: int | None = field(default=None, kw_only=True)
@@ -121,6 +127,12 @@ class RealTimeRelease:
         require_epsilon_and_delta(self.epsilon, self.delta)
         if self.weight is not None and not 0.0 < self.weight <= 1.0:
             raise ValueError(f"weight: must be above 0 and at most 1, not {self.weight}")
+        if self.weights and self.weight is not None:
+            raise ValueError("weights: take the place of weight")
+        if not all(0.0 < weight <= 1.0 for weight in self.weights):
+            raise ValueError("weights: must be above 0 and at most 1")
+        if self.history:
+            require_history(self.history, self.bins)
         if self.presentation not in ("none", "integer", "non_negative"):
             raise ValueError("presentation: must be none, integer or non_negative")
         account = account_of(
@@ -135,7 +147,7 @@ class RealTimeRelease:
     def start(self, rows: int) -> State:
         """Return the state before the first tick: nothing was released or spent."""
         return {
-            **filtering.start(rows, self.bins),
+            **filtering.warm(rows, self.bins, self.history),
             "spent": np.zeros(rows, dtype=np.int64),
             "tick": np.zeros(rows, dtype=np.int64),
         }
@@ -146,7 +158,7 @@ class RealTimeRelease:
         steps, spent = self._due(state), self._spent(state)
         measured = self._pays(state, steps, spent)
         noisy = self._measurement.noisy(values, np.where(measured, steps, 0), draws)
-        known = filtering.advance(self._filter(state), noisy, *self._precision(steps))
+        known = filtering.advance(self._filter(state), noisy, *self._precision(state, steps))
         if not measured.all():
             known = _chosen(measured, known, self._predicted(state, steps))
         charges = np.where(measured, self.schedule.charges(steps), 0)
@@ -169,7 +181,7 @@ class RealTimeRelease:
         if self.period is not None or self.personal_cap is not None:
             return None
         pays = self._pays(state, self._due(state), state["spent"])
-        return np.where(pays, self.account.values - state["count"][:, 0], 0)
+        return np.where(pays, self.account.values - self._measured_before(state), 0)
 
     def shared(self, budget: int) -> Schedule:
         """Return how precisely a budget in units of rho measures values."""
@@ -262,6 +274,9 @@ class RealTimeRelease:
             self.presentation,
             *(share.hex() for share in self.shares),
             *(() if self.personal_cap is None else (self.personal_cap.identity(),)),
+            *(() if not self.weights else ("weights", *(one.hex() for one in self.weights))),
+            *(() if not self.history else ("history",)),
+            *(one.hex() for values in self.history for one in values),
         )
 
     @property
@@ -270,7 +285,11 @@ class RealTimeRelease:
         return 0 if self.personal_cap is None else self.personal_cap.counted
 
     def _due(self, state: State) -> Integers:
-        return self.schedule.steps(state["count"][:, 0])
+        return self.schedule.steps(self._measured_before(state))
+
+    def _measured_before(self, state: State) -> Integers:
+        """Return how many values were measured: those that the filter has taken in, but history."""
+        return np.asarray(state["count"][:, 0] - (len(self.history[0]) if self.history else 0))
 
     def _spent(self, state: State) -> Integers:
         """Return what is spent of the budget of the tick that comes now."""
@@ -284,19 +303,22 @@ class RealTimeRelease:
             return steps > 0
         affordable = (steps > 0) & (spent + self.schedule.charges(steps) <= self.budget)
         if self.period is None:
-            affordable &= state["count"][:, 0] < self.account.values
+            affordable &= self._measured_before(state) < self.account.values
         return affordable
 
-    def _precision(self, steps: Integers) -> tuple[Floats, Floats | None]:
+    def _precision(self, state: State, steps: Integers) -> tuple[Floats, Floats | None]:
         """Return the variance of the noise, and the weight, of values with these steps."""
         some = np.maximum(steps, 1)[:, None]
         noise = self._measurement.variance(some)
+        if self.weights:
+            turn = np.array(self.weights)[self._measured_before(state)[:, None] % len(self.weights)]
+            return noise, turn if self.decay is None else turn * (some / self.schedule.first)
         if self.weight is None or self.weight == 1.0 or self.decay is None:
             return noise, None if self.weight is None else np.full(some.shape, self.weight)
         return noise, self.weight * (some / self.schedule.first)
 
     def _predicted(self, state: State, steps: Integers) -> tuple[State, filtering.Told]:
-        return filtering.skip(self._filter(state), *self._precision(steps))
+        return filtering.skip(self._filter(state), *self._precision(state, steps))
 
     def _filter(self, state: State) -> State:
         return {name: state[name] for name in filtering.start(0, 0)}
@@ -315,17 +337,19 @@ class RealTimeRelease:
         }
         return (
             {**after, "spent": spent.copy(), "tick": state["tick"] + 1},
-            Releases(self._presented(told.estimate), notes, kinds_of(measured)),
+            Releases(presented(told.estimate, self.presentation), notes, kinds_of(measured)),
         )
 
-    def _presented(self, estimates: Floats) -> Array:
-        match self.presentation:
-            case "integer":
-                return np.rint(estimates).astype(np.int64)
-            case "non_negative":
-                return np.maximum(estimates, 0.0)
-            case _:
-                return estimates
+
+def presented(estimates: Floats, presentation: Presentation) -> Array:
+    """Return estimates as they are published."""
+    match presentation:
+        case "integer":
+            return np.rint(estimates).astype(np.int64)
+        case "non_negative":
+            return np.maximum(estimates, 0.0)
+        case _:
+            return estimates
 
 
 def _chosen(

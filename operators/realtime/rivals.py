@@ -66,3 +66,39 @@ def kept_frequencies(
     coefficients[:kept] += noise[0] + 1j * noise[1]
     coefficients[kept:] = 0.0
     return np.asarray(np.fft.irfft(coefficients, ticks, axis=0, norm="ortho"))
+
+
+def kept_frequencies_of_blocks(
+    truth: Floats,
+    *,
+    block: int,
+    kept: int,
+    epsilon: float,
+    sensitivity: float,
+    rng: np.random.Generator,
+) -> Floats:
+    """Do that for each block of so many ticks once it is over: late by up to a block.
+
+    A block has a share of the budget like its share of the ticks. Source: Zhang, Khalili and Liu
+    2022, section 8 (online, with delay).
+
+    >>> rng = np.random.default_rng(1)
+    >>> steady = np.full((8, 1), 100.0)
+    >>> late = kept_frequencies_of_blocks(
+    ...     steady, block=4, kept=1, epsilon=800.0, sensitivity=1.0, rng=rng
+    ... )
+    >>> late.round(1)[:, 0].tolist()
+    [100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0]
+    """
+    parts = [truth[start : start + block] for start in range(0, len(truth), block)]
+    released = [
+        kept_frequencies(
+            part,
+            kept=min(kept, len(part) // 2 + 1),
+            epsilon=epsilon * len(part) / len(truth),
+            sensitivity=sensitivity,
+            rng=rng,
+        )
+        for part in parts
+    ]
+    return np.concatenate(released)

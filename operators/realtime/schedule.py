@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from math import isfinite, isqrt
+from math import isfinite, isqrt, sqrt
 
 import numpy as np
 
@@ -109,6 +109,21 @@ def in_shares(units: int, changed: int, number: int, shares: Sequence[float]) ->
     together = rounds * sum(exact) + sum(exact[:rest])
     turn = [isqrt(int(units * one / together) // (RHO_OF_STEP * changed)) for one in exact]
     return Schedule(np.array([*(turn * (rounds + 1))[:number], 0]), changed)
+
+
+def falling(number: int) -> tuple[float, ...]:
+    """Return shares with which totals since the first of `number` values err least.
+
+    The i-th value is in number - i + 1 totals. Among all ways to share a budget, a variance of the
+    noise that falls with the root of that makes their mean squared error least: 8 / 9 of that of
+    even shares for many values. For values by themselves nothing is gained.
+
+    >>> [round(share, 3) for share in falling(4)]
+    [2.0, 1.732, 1.414, 1.0]
+
+    Source: continual release specification, section 5.
+    """
+    return tuple(sqrt(left) for left in range(number, 0, -1))
 
 
 def decaying(units: int, changed: int, decay: float) -> Schedule:

@@ -55,9 +55,10 @@ class RunningTotal:
     Parameters: `bins`; `sensitivity` in units, by how much one person's contribution changes a bin
     at most (with a cap: how much it amounts to, whatever its sign); `changed_bins`, how many bins
     it changes (2 if it can move between bins; a cap says it itself); `epsilon` in nats and `delta`;
-    `horizon`, perhaps with a `window`, or `personal_cap`, whose `apart` is 1, with
-    `tick_milliseconds`. Input: integers `(rows, bins)`; of figures beyond `largest` the rest is cut
-    off. Release: doubles `(rows, bins)`, the totals of all ticks so far, unbiased, with
+    `horizon`, perhaps with a `window`, or `personal_cap`, with `tick_milliseconds`; where the cap
+    keeps ticks `apart`, those that nobody was in and that are not told are measured, too, as zeros,
+    because gaps count ticks. Input: integers `(rows, bins)`; of figures beyond `largest` the rest
+    is cut off. Release: doubles `(rows, bins)`, the totals of all ticks so far, unbiased, with
     `standard_error (rows,)`; `block` and `position` say which tick of which period, or horizon, it
     was, so that readers know how errors go together (`totals.errors`). State: buffers, which are
     raw data, and what all readers know.
@@ -117,15 +118,11 @@ class RunningTotal:
             raise ValueError(
                 f"personal_cap: a period has at most {LARGEST_TICKS:,} ticks, not {cap.ticks}"
             )
-        if cap.apart > 1:
-            raise ValueError(
-                "personal_cap: apart must be 1, because ticks that nobody is in are left out"
-            )
         groups = min(self.bins, 2 * cap.counted)
-        return Changes(cap.ticks, cap.counted, cap.factor, self.sensitivity, groups)
+        return Changes(cap.ticks, cap.counted, cap.factor, self.sensitivity, groups, cap.apart)
 
     def _precision(self, changes: Changes) -> Precision:
-        buffers = fitted(changes.ticks, changes.counted)
+        buffers = fitted(changes.ticks, changes.counted, changes.apart)
         return Precision(buffers, changes, self.epsilon, self.delta)
 
     @property
@@ -160,7 +157,9 @@ class RunningTotal:
     def start(self, rows: int) -> State:
         """Return the state before the first tick: totals are 0."""
         remembered = (rows, self.bins, len(self.buffers))
+        last = {"last": np.full(rows, _NEVER)} if self._keeps_gaps else {}
         return {
+            **last,
             "buffers": np.zeros(remembered, dtype=np.int64),
             "memory": np.zeros(remembered),
             "total": np.zeros((rows, self.bins)),
@@ -182,17 +181,41 @@ class RunningTotal:
         largest = self.largest
         values = np.clip(vectors(inputs.values, self.bins), -largest, largest)
         state = self._in_its_period(state)
+        if self._keeps_gaps:
+            state = self._with_silence(state, draws)
         alive = state["position"] < self.ticks
+        after = self._after(state, values, alive, draws)
+        return after, Releases(self._told(after), self._annotations(after, alive), kinds_of(alive))
+
+    @property
+    def _keeps_gaps(self) -> bool:
+        """Return whether it matters how many ticks two measurements are apart."""
+        return self.personal_cap is not None and self.personal_cap.apart > 1
+
+    def _with_silence(self, state: State, draws: Draws) -> State:
+        """Measure zeros for the ticks of this period since the last one that was measured."""
+        silent = np.where(state["last"] == _NEVER, 0, state["tick"] - state["last"] - 1)
+        nothing = np.zeros(state["total"].shape, dtype=np.int64)
+        for number in range(1, int(silent.max(initial=0)) + 1):
+            state = self._after(state, nothing, silent >= number, draws, number)
+        return {**state, "last": state["tick"].copy()}
+
+    def _after(
+        self, state: State, values: Integers, alive: Booleans, draws: Draws, silent: int = 0
+    ) -> State:
+        """Return the state once `values` of the rows that are `alive` are measured.
+
+        `silent` numbers ticks that were not told, whose draws are those of the tick that was.
+        """
         index, buffers = self.buffers.encode(state["buffers"], values, self.precision.scale)
-        measured = self._measured(index, np.flatnonzero(alive), draws)
+        measured = self._measured(index, np.flatnonzero(alive), draws, silent)
         value, memory = self.buffers.decode(state["memory"], measured)
         changed = {"buffers": buffers, "memory": memory, "total": state["total"] + value}
-        after: State = {
+        return {
             **copied(state),
             **{name: where_rows(alive, column, state[name]) for name, column in changed.items()},
             "position": state["position"] + alive,
         }
-        return after, Releases(self._told(after), self._annotations(after, alive), kinds_of(alive))
 
     def _in_its_period(self, state: State) -> State:
         """Return every row in the period of its tick: what was closed adds to what was before."""
@@ -213,14 +236,15 @@ class RunningTotal:
         }
         return {name: where_rows(begins, begun[name], state[name]) for name in state}
 
-    def _measured(self, index: Integers, rows: Integers, draws: Draws) -> Floats:
+    def _measured(self, index: Integers, rows: Integers, draws: Draws, silent: int) -> Floats:
         """Return noisy indices of `rows`, and zeros of the others.
 
-        A draw is bound to the indices of its tick.
+        A draw is bound to the indices of its tick, and to its number among silent ones.
         """
         measured = np.zeros(index.shape)
         if len(rows):
-            bindings = [binding_digest(row.tobytes()) for row in index[rows].astype(">i8")]
+            which = (silent,) if silent else ()
+            bindings = [binding_digest(row.tobytes(), *which) for row in index[rows].astype(">i8")]
             wide = self.precision.wide
             words = draws_of(draws, rows, len(index)).words(
                 "release",

@@ -1,13 +1,28 @@
 """Uniform: the w-event strategy that publishes every tick with an equal part of the budget."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from fugu.operators.budget_units import in_nats
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.loss import RepeatedLoss
+from fugu.operators.noise.additive import finite_precision_delta
+from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
+from fugu.operators.personal_cap import PersonalCap
+from fugu.operators.points import KEYED_HASH, Point
+from fugu.operators.realtime.guarantees import CAPPED, ONE_GROUP, WINDOWS_INDEPENDENT
 from fugu.operators.wevent import allocation
 from fugu.operators.wevent.strategy import Strategy
+
+_ACCOUNTING_CAPPED = Point(
+    "accounting-of-uniform-capped",
+    "the ticks of a period in which a person counts spend epsilon: an equal part each",
+)
+_PROOF_CAPPED = Point(
+    "proof-of-uniform-capped",
+    "continual release specification, section 2 (Theorem 1, L1): all that neighbours differ by in "
+    "a period is twice what a person contributes in the ticks that count",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,9 +30,14 @@ class Uniform(Strategy):
     """Publish every tick with fresh noise of scale window * sensitivity / epsilon.
 
     Claim. Any `window` consecutive ticks are epsilon-DP together for what one person contributes
-    to them (w-event privacy), up to the delta of finite precision.
+    to them (w-event privacy), up to the delta of finite precision. With a `personal_cap` instead,
+    what one person contributes to an aligned period of the cap is: a tick has a part of epsilon for
+    each of the ticks that count, and neighbours differ in all of them together by twice what a
+    person contributes there.
 
-    Parameters: those of `Strategy`, as are input, release, state and errors.
+    Parameters: those of `Strategy`, as are input, release, state and errors. With a `personal_cap`,
+    `window` is the number of ticks that count, and `sensitivity` twice what a contribution amounts
+    to, whatever its sign; then `window_epsilon` is what so many ticks in a row have spent.
 
     >>> from fugu.operators.trial import released
     >>> uniform = Uniform(bins=3, window=10, epsilon=1.0, sensitivity=1)
@@ -25,15 +45,57 @@ class Uniform(Strategy):
     >>> release.values.tolist(), release.annotations["standard_error"].round(2).tolist()
     ([[500, 4, 8]], [14.14])
 
-    Source: PBA specification, section 4; Kellaris et al. 2014.
+    Source: PBA specification, section 4; Kellaris et al. 2014; continual release specification,
+    section 2 (Theorem 1).
     """
+
+    personal_cap: PersonalCap | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str] = "uniform"
     rule_class: ClassVar[type[allocation.Rule]] = allocation.Uniform
     claim: ClassVar[str] = "a window spends epsilon: an equal part at every tick"
     proof: ClassVar[str] = "PBA specification, section 4 (Uniform); sequential composition"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        cap = self.personal_cap
+        if cap is None:
+            return
+        if self.window != cap.counted:
+            raise ValueError(
+                f"window: must be {cap.counted}, the ticks that count under the personal_cap, not "
+                f"{self.window}"
+            )
+        if self.sensitivity % 2:
+            raise ValueError(
+                "sensitivity: under a personal_cap it is twice what a contribution amounts to, and "
+                f"so even, not {self.sensitivity}"
+            )
+
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return w-event differential privacy, whose loss is that of equal ticks."""
+        """Return w-event differential privacy, or that of a period, whose loss is that of equal
+        ticks."""
         [promised] = super().guarantees()
-        return (replace(promised, loss=RepeatedLoss(in_nats(self.largest_tick), self.window)),)
+        each, cap = in_nats(self.largest_tick), self.personal_cap
+        if cap is None:
+            return (replace(promised, loss=RepeatedLoss(each, self.window)),)
+        draws = 2 * self.window
+        return (
+            replace(
+                promised,
+                per="period",
+                window=cap.ticks,
+                adversary=WINDOWS_INDEPENDENT,
+                accounting=(
+                    _ACCOUNTING_CAPPED,
+                    CAPPED.of(at_most=cap.at_most, ticks=cap.ticks),
+                ),
+                assumptions=(ONE_GROUP.of(units=self.sensitivity // 2), KEYED_HASH),
+                proof=_PROOF_CAPPED,
+                finite_precision_delta=finite_precision_delta(self.epsilon, TOTAL_VARIATION, draws),
+                loss=RepeatedLoss(each / 2, draws),
+            ),
+        )
+
+    def _identity(self) -> bytes:
+        return b"" if self.personal_cap is None else self.personal_cap.identity()

@@ -84,6 +84,18 @@ class CappedAggregate(DeclaredAggregate):
         lower, upper = self.sum.ends
         return max(self.sum.largest_units, upper - lower)
 
+    def refuse_beyond(self, largest: int, people: int) -> None:
+        """Raise `ValueError` where so many people may add up to more than 64 bits have room for."""
+        if people * self.largest_contribution > largest:
+            raise ValueError(
+                f"state.max_keys: {people:,} users who contribute up to "
+                f"{self.largest_contribution:,} units each could add up to more than {largest:,} "
+                "units in a tick, beyond which figures are cut off: noise of this precision leaves "
+                f"no more room in 64 bits. Lower state.max_keys to "
+                f"{largest // self.largest_contribution:,} or less, or make the unit of the sum "
+                "larger"
+            )
+
     def in_words(self) -> dict[str, object]:
         cap = self.personal_cap
         if cap is None:

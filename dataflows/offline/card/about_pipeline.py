@@ -74,10 +74,10 @@ def about_pipeline(facts: PipelineFacts, *, looked: bool) -> Markup:
 def _flow(facts: PipelineFacts) -> Markup:
     pipeline = facts.file.pipeline
     fields = ", ".join(_fields_read(pipeline))
-    does = cleandoc(KINDS[facts.mechanism.kind].__doc__ or "").split("\n")[0].rstrip(".")
+    does = cleandoc(KINDS[pipeline.operator.kind].__doc__ or "").split("\n")[0].rstrip(".")
     return flow(
         joined("Topic ", element("code", pipeline.source.topic), f". Of a record: key, {fields}."),
-        joined(element("code", facts.mechanism.kind), f": {does}."),
+        joined(element("code", pipeline.operator.kind), f": {does}."),
         joined(
             "Topic ",
             element("code", pipeline.sink.topic),

@@ -18,7 +18,12 @@ from tests.dataflows.offline.evaluation.aggregates.samples import (
 TICKS = 12
 FILTERS = ["adaptive", "weight 0.1", "weight 0.3", "weight 0.6", "baseline"]
 STRATEGIES = ["uniform", "budget_distribution", "budget_absorption", "binary_tree"]
-SIMULATED = ["normal (simulated)", "fast (true data)", "dft (true data, offline)"]
+SIMULATED = [
+    "normal (simulated)",
+    "fast (true data)",
+    "dft (true data, offline)",
+    "online_dft (true data, late)",
+]
 
 
 @pytest.fixture
@@ -52,7 +57,7 @@ def test_rows_that_use_true_data_stand_apart_and_say_so(sample: Path, tmp_path: 
     assert sum("adaptive *" in line for line in lines) == 1
     text = " ".join(result.stdout.split())
     assert "constant guess" in text
-    assert "fast (true data), dft (true data, offline): simulated, with the parameter" in text
+    assert "dft (true data, offline), online_dft (true data, late): simulated, with" in text
     assert "No computer draws that; baseline is what can be run." in text
     assert "It counts ticks and is an average" in text
     assert "binary_tree: run with window: 12" in text

@@ -9,15 +9,19 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.kinds.families.capped import CappedAggregate
 from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
 from fugu.operators.personal_cap import PersonalCap, cap_of
+from fugu.operators.wevent.uniform import Uniform
 from tests.dataflows.kinds.test_aggregate_section import read
 
 CAPPED: dict[str, Any] = {"at_most": 3, "per": "6h"}
 """Of ticks of 15 minutes, 24 of them."""
-KINDS = ("real_time", "running_total")
+GAUSSIAN = ("real_time", "running_total")
+KINDS = (*GAUSSIAN, "uniform")
 
 
 def section(kind: str, **changed: Any) -> dict[str, Any]:
-    declared = {"kind": kind, "window": None, "epsilon": 2.0, "delta": 1e-6}
+    declared = {"kind": kind, "window": None, "epsilon": 2.0}
+    if kind in GAUSSIAN:
+        declared["delta"] = 1e-6
     return {**declared, "contributions": CAPPED, **changed}
 
 
@@ -46,7 +50,7 @@ def test_amounts_below_zero_cost_twice_as_much(kind: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"horizon": 20}, "contributions"),
+        ({"window": 2}, "window"),
         ({"contributions": {**CAPPED, "at_most": 25}}, "contributions.at_most"),
         ({"contributions": {**CAPPED, "at_most": 0}}, "at_most"),
         ({"contributions": {**CAPPED, "per": "20m"}}, "contributions.per"),
@@ -63,8 +67,34 @@ def test_what_does_not_go_is_refused(
 
 
 def test_a_strategy_for_windows_has_no_contributions(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="contributions: uniform does not have it"):
-        read(tmp_path, {"kind": "uniform", "contributions": CAPPED})
+    with pytest.raises(ConfigurationError, match="contributions: sample does not have it"):
+        read(tmp_path, {"kind": "sample", "contributions": CAPPED})
+
+
+@pytest.mark.parametrize("kind", GAUSSIAN)
+def test_a_cap_takes_the_place_of_a_horizon(kind: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="contributions"):
+        read(tmp_path, section(kind, horizon=20))
+
+
+def test_a_correlation_is_not_known_under_a_cap(tmp_path: Path) -> None:
+    correlation = {"transition": [[0.7, 0.3], [0.4, 0.6]]}
+    with pytest.raises(ConfigurationError, match="correlation: which ticks count"):
+        read(tmp_path, section("uniform", correlation=correlation))
+
+
+@pytest.mark.parametrize(("lower", "amount"), [(0, 50), (-60, 60)])
+def test_laplace_noise_is_for_twice_what_one_contributes_in_the_ticks_that_count(
+    lower: int, amount: int, tmp_path: Path
+) -> None:
+    """In units of 0.1, whatever the signs; all of it is stated per aligned period."""
+    amounts = {"sum": {"field": "kwh", "lower": lower / 10, "upper": 5, "unit": 0.1}}
+    uniform = configure(read(tmp_path, section("uniform", **amounts))).mechanism
+    assert isinstance(uniform, Uniform)
+    assert (uniform.window, uniform.sensitivity) == (3, 2 * amount)
+    [promised] = uniform.guarantees()
+    assert (promised.per, promised.window, promised.epsilon) == ("period", 24, 2.0)
+    assert promised.delta == 0.0
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -75,17 +105,13 @@ def test_every_part_of_a_cap_is_part_of_the_law(kind: str, tmp_path: Path) -> No
         {"at_most": 4},
         {"per": "12h"},
         {"allowance": "rising"},
-        *([{"apart": 2}] if kind == "real_time" else []),
+        {"apart": 2},
     ]
     operators = [section(kind, contributions={**CAPPED, **one}) for one in caps]
-    operators.append(section(kind, contributions=None, horizon=24))
+    extent = {"horizon": 24} if kind in GAUSSIAN else {"window": 3}
+    operators.append(section(kind, contributions=None, **extent))
     laws = {configure(read(tmp_path, one)).mechanism.law_digest() for one in operators}
     assert len(laws) == len(operators)
-
-
-def test_ticks_of_totals_that_nobody_is_in_allow_no_gaps(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="apart must be 1"):
-        configure(read(tmp_path, section("running_total", contributions={**CAPPED, "apart": 2})))
 
 
 def test_people_whose_totals_do_not_fit_are_too_many(tmp_path: Path) -> None:

@@ -25,6 +25,11 @@ def real_time(kind: type[RealTimeRelease]) -> tuple[Example, ...]:
         Example(kind(1, 1, 1, 9.0, 1e-5, decay=0.9, weight=0.5), COUNTS[:, :1]),
         Example(kind(3, 1, 2, 5.0, 1e-7, horizon=7, shares=(1.0, 0.25, 2.0)), COUNTS),
         Example(kind(3, 1, 2, 5.0, 1e-7, personal_cap=PersonalCap(2, 7)), COUNTS),
+        Example(kind(3, 1, 2, 5.0, 1e-7, horizon=7, weights=(1.0, 0.25, 0.5)), COUNTS),
+        Example(
+            kind(2, 1, 1, 5.0, 1e-7, period=4, history=((3.0, 4.0, 9.5), (7.0, 7.0, 7.0))),
+            COUNTS[:, 1:],
+        ),
     )
 
 

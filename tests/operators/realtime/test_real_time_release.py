@@ -1,6 +1,7 @@
 """The release: noise, ledger, what is published without a value, and what it does not look at."""
 
 from dataclasses import replace
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -315,3 +316,48 @@ def test_what_is_left_falls_with_each_measured_value_and_not_with_predictions() 
 def test_of_a_budget_that_begins_anew_nothing_is_said_to_be_left() -> None:
     release = replace(RELEASE, horizon=None, period=10)
     assert release.left(release.start(1)) is None
+
+
+def test_weights_in_turn_are_those_of_single_releases_with_each_weight() -> None:
+    """The third value, after two that are estimates themselves, has the third weight."""
+    turn = RealTimeRelease(1, 1, 1, 5.0, 1e-6, horizon=9, weights=(1.0, 0.5, 0.2))
+    alone = RealTimeRelease(1, 1, 1, 5.0, 1e-6, horizon=9, weight=0.2)
+    assert turn.budget == alone.budget
+    states = [one.start(1) for one in (turn, alone)]
+    for tick in range(3):
+        found = []
+        for place, release in enumerate((turn, alone)):
+            draws = SimulatedDraws(np.random.default_rng(tick))
+            states[place], releases = release.step(
+                states[place], Inputs(np.array([[100 + 7 * tick]])), draws
+            )
+            found.append(float(releases.values[0, 0]))
+        assert found[0] == found[1]
+    with pytest.raises(ValueError, match=r"^weights"):
+        RealTimeRelease(1, 1, 1, 5.0, 1e-6, horizon=9, weight=0.5, weights=(0.5,))
+
+
+def test_a_filter_that_begins_with_a_public_history_errs_less_at_first_at_no_price() -> None:
+    rng, rows = np.random.default_rng(3), 400
+    series = [0.0]
+    for _ in range(120):
+        series.append(0.9 * series[-1] + sqrt(1 - 0.81) * float(rng.standard_normal()))
+    truth = np.rint(200.0 + 8.0 * np.array(series)).astype(np.int64)[:, None].repeat(rows, axis=1)
+    past = (tuple(map(float, truth[:100, 0])),)
+    cold = RealTimeRelease(1, 1, 1, 3.0, 1e-6, horizon=20)
+    warm = RealTimeRelease(1, 1, 1, 3.0, 1e-6, horizon=20, history=past)
+    assert warm.budget == cold.budget
+    assert warm.guarantees() == cold.guarantees()
+    assert warm.law_digest() != cold.law_digest()
+    errors = []
+    for release in (cold, warm):
+        state, draws = release.start(rows), SimulatedDraws(np.random.default_rng(4))
+        left = release.left(state)
+        assert left is not None
+        assert (left == 20).all()
+        squared = 0.0
+        for now in truth[100:106]:
+            state, releases = release.step(state, Inputs(now[:, None]), draws)
+            squared += float(((releases.values[:, 0] - now) ** 2).mean())
+        errors.append(squared)
+    assert errors[1] < 0.7 * errors[0]

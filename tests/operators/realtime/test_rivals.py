@@ -46,6 +46,19 @@ def test_all_frequencies_without_noise_are_the_series_and_few_are_a_smooth_one()
     assert mean == pytest.approx(np.broadcast_to(truth.mean(axis=0), truth.shape))
 
 
+def test_blocks_share_the_budget_and_their_noise_is_that_of_frequencies() -> None:
+    """A block of a tenth of the ticks has a tenth of epsilon: 10 sqrt(kept block) for each part."""
+    truth, rng = np.zeros((TICKS, RUNS)), np.random.default_rng(6)
+    block, kept = 10, 6
+    found = rivals.kept_frequencies_of_blocks(
+        truth, block=block, kept=kept, epsilon=2.0, sensitivity=1.0, rng=rng
+    )
+    scale = sqrt(kept * block) * 10.0 / 2.0
+    parts = 2 * (kept - 2) * 2 + 2  # all but the first and the last are there twice, in two parts
+    expected = 2.0 * scale**2 * parts / block
+    assert float((found**2).mean()) == pytest.approx(expected, rel=0.1)
+
+
 def test_a_smoothed_series_follows_a_plain_filter() -> None:
     noisy = np.random.default_rng(5).normal(0.0, 3.0, (50, 1))
     estimate, off, expected = noisy[0, 0], 9.0, [noisy[0, 0]]

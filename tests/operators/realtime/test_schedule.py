@@ -7,7 +7,14 @@ import pytest
 
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.noise.gaussian import GaussianNoise
-from fugu.operators.realtime.schedule import RHO_OF_STEP, Schedule, constant, decaying, in_shares
+from fugu.operators.realtime.schedule import (
+    RHO_OF_STEP,
+    Schedule,
+    constant,
+    decaying,
+    falling,
+    in_shares,
+)
 
 BUDGET = 10**12
 
@@ -81,3 +88,17 @@ def test_what_is_too_little_for_one_step_measures_nothing() -> None:
     assert constant(RHO_OF_STEP * 20 - 1, 2, 10).first == 0
     assert constant(RHO_OF_STEP * 20, 2, 10).first == 1
     assert decaying(RHO_OF_STEP, 1, 0.5).steps(np.arange(3)).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(("ticks", "even", "fallen"), [(312, 220.97, 208.49), (1000, 707.5, 667.2)])
+def test_totals_err_least_with_falling_shares(ticks: int, even: float, fallen: float) -> None:
+    """Section 5 of the continual release specification, in units of the noise of one value."""
+
+    def error(schedule: Schedule) -> float:
+        steps = schedule.steps(np.arange(ticks)).astype(float)
+        return float(np.sqrt(np.cumsum(budget / steps**2).mean()))
+
+    units = 2**50
+    budget = units / RHO_OF_STEP
+    assert error(constant(units, 1, ticks)) == pytest.approx(even, rel=1e-3)
+    assert error(in_shares(units, 1, ticks, falling(ticks))) == pytest.approx(fallen, rel=1e-3)

@@ -4,9 +4,11 @@ import numpy as np
 
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.leakage.correlation import TemporalCorrelation
+from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.wevent.cap import Cap
 from fugu.operators.wevent.quantified import Quantified
 from fugu.operators.wevent.strategy import Strategy
+from fugu.operators.wevent.uniform import Uniform
 from fugu.operators.wevent.watched import Watched
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 
@@ -39,6 +41,12 @@ def quantified(kind: type[Quantified]) -> tuple[Example, ...]:
         Example(kind.for_leakage(CORRELATION, 0.5, bins=3, window=4, sensitivity=2), COUNTS),
         Example(kind(3, 4, 2.0, 1, None, nat // 2, nat // 4, nat, horizon=9), COUNTS),
     )
+
+
+def uniform(kind: type[Uniform]) -> tuple[Example, ...]:
+    cap = PersonalCap(3, 7, "rising", apart=2)
+    capped = kind(3, window=3, epsilon=1.0, sensitivity=2, personal_cap=cap)
+    return (*strategies(kind), Example(capped, COUNTS))
 
 
 EXAMPLES: Examples = {Quantified: quantified}

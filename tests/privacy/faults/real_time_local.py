@@ -43,7 +43,8 @@ class LearnsFromTruth(RealTimeRelease):
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         after, releases = super().step(state, inputs, draws)
         truth = vectors(inputs.values, self.bins).astype(np.float64)
-        known, _ = filtering.advance(self._filter(state), truth, *self._precision(self._due(state)))
+        precision = self._precision(state, self._due(state))
+        known, _ = filtering.advance(self._filter(state), truth, *precision)
         return {**after, **known}, releases
 
 

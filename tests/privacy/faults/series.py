@@ -27,7 +27,7 @@ class FilterOfRawValues(RealTimeRelease):
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         after, releases = super().step(state, inputs, draws)
         truth = vectors(inputs.values, self.bins).astype(float)
-        precision = self._precision(self._due(state))
+        precision = self._precision(state, self._due(state))
         return {**after, **filtering.advance(self._filter(state), truth, *precision)[0]}, releases
 
 

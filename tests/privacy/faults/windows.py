@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fugu.dataflows.kinds import fast
+from fugu.dataflows.kinds import fast, uniform
 from fugu.dataflows.kinds.budget_absorption import BudgetAbsorptionOperator
 from fugu.dataflows.kinds.budget_distribution import BudgetDistributionOperator
 from fugu.dataflows.kinds.families import aggregates
@@ -57,6 +57,13 @@ class GroupWithoutNoise(Uniform):
 
 class ClaimedForHalf(Uniform):
     """Promise half of the epsilon that is spent."""
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        return tuple(replace(one, epsilon=one.epsilon / 2.0) for one in super().guarantees())
+
+
+class OneMoveForgotten(Uniform):
+    """Pay under a cap for what one person contributes, and not for what it takes the place of."""
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         return tuple(replace(one, epsilon=one.epsilon / 2.0) for one in super().guarantees())
@@ -151,6 +158,7 @@ def planted(fault: str, original: object, mutant: object, detector: Detector) ->
 
 KWH = {"sum": {"field": "kwh", "lower": -2, "upper": 5, "unit": 0.1}}
 UNIFORM = in_audit("uniform")
+CAPPED = in_audit("uniform", window=None, contributions={"at_most": 3, "per": "3h"})
 CLASS = "strategy_class"
 PLANTED = (
     planted("halved noise", Uniform, HalvedNoise, Replacing(UniformOperator, CLASS, UNIFORM)),
@@ -165,6 +173,9 @@ PLANTED = (
         Uniform,
         ClaimedForHalf,
         Replacing(UniformOperator, CLASS, UNIFORM),
+    ),
+    planted(
+        "a move charged once", Uniform, OneMoveForgotten, Replacing(uniform, "Uniform", CAPPED)
     ),
     planted(
         "ignored window",

@@ -1,5 +1,6 @@
 """Add up what draws of discrete Laplace noise cost, as the real step takes them."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
@@ -71,12 +72,31 @@ class AsDrawn:
         """Yield the largest loss of what neighbours differ in, where it is known exactly."""
         if not self.fixed:
             return
+        if guarantee.per == "period" and extent is not None:
+            leaked = self._of_periods(extent)
+            said = f"one aligned period of {extent:,} ticks"
+            yield WorstCase(guarantee.notion, "noise as drawn", said, guarantee.epsilon, leaked)
+            return
         costs = self._influence.T @ self.prices.publication[:, 0]
         length = min(extent or len(costs), len(costs))
         leaked = self.apart * float(sliding_window_view(costs, length).sum(axis=1).max())
         yield WorstCase(
             guarantee.notion, "noise as drawn", f"{length} ticks", guarantee.epsilon, leaked
         )
+
+    def _of_periods(self, extent: int) -> float:
+        """Return the largest loss of an input in one aligned period, as it was summed.
+
+        Every tick costs the same where the same is drawn.
+        """
+        truths, price = self.comparison.truths, float(self.prices.publication.max())
+        base, most = truths[self.comparison.base], 0
+        for other in truths.values():
+            periods: Counter[int] = Counter()
+            for tick in other.keys() & base.keys():
+                periods[tick // extent] += int(np.abs(other[tick] - base[tick]).sum())
+            most = max(most, *periods.values())
+        return most * price
 
     def exact(self, other: Said) -> Leaks | None:
         """Return the loss of an input against the base, where the same is drawn for both."""

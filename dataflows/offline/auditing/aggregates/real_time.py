@@ -13,6 +13,7 @@ from fugu.dataflows.offline.auditing.aggregates.building import (
     with_few_groups,
 )
 from fugu.dataflows.offline.auditing.aggregates.checks import as_stated, checks
+from fugu.dataflows.offline.auditing.aggregates.shaped import audited_shaped
 from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison
 from fugu.dataflows.offline.auditing.audited import ROOT, Audited, Check, WorstCase
 from fugu.dataflows.offline.auditing.gaussian_loss import nats_at
@@ -28,6 +29,9 @@ _MOST_TICKS = 1_000
 
 def audited_real_time(file: PipelineFile, steps: int) -> Audited:
     """Return the exact worst case of the measured noise, and attacks on single and on all ticks."""
+    assert isinstance(file.pipeline.operator, RealTimeOperator)
+    if file.pipeline.operator.shaped is not None:
+        return audited_shaped(file, steps)
     file, left_out = with_few_groups(file)
     operator = file.pipeline.operator
     assert isinstance(operator, RealTimeOperator)

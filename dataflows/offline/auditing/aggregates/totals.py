@@ -1,8 +1,9 @@
 """Audit running totals: what is measured, as the real step measures it, and attacks on figures."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -36,7 +37,13 @@ def audited_totals(file: PipelineFile, steps: int) -> Audited:
     [guarantee] = totals.guarantees()
     comparison, numbers = compared(file, guarantee, steps)
     extent = extent_of(guarantee, operator.in_ticks().width)
-    apart = _squares(totals, comparison)
+    cap, counted = totals.personal_cap, totals.precision.changes.counted
+    apart = squares_apart(
+        comparison,
+        partial(measured, totals),
+        lambda tick: 0 if cap is None else cap.period_of(tick),
+        counted if cap is None else None,
+    )
     variance = wide_gaussian.VARIANCE if totals.precision.wide else VARIANCE
     alike = -(-apart * VARIANCE // variance)
     bound = totals.bin_changes * totals.sensitivity
@@ -80,22 +87,26 @@ def measured(totals: RunningTotal, truths: Truths) -> Mapping[int, Integers]:
     return found
 
 
-def _squares(totals: RunningTotal, comparison: Comparison) -> int:
-    """Return the most that inputs measure apart in one period, or in all ticks, in squared steps.
+def squares_apart(
+    comparison: Comparison,
+    measure: Callable[[Truths], Mapping[int, Integers]],
+    period_of: Callable[[int], int],
+    at_most: int | None = None,
+) -> int:
+    """Return the most that inputs measure apart in one period, in squared steps.
 
-    Inputs that differ in more than the promise is about are left out where it is about all ticks of
-    a window: they are attacked only.
+    Inputs that differ in more than `at_most` ticks, if the promise is about so many, are left out:
+    they are attacked only.
     """
-    base = measured(totals, comparison.truths[comparison.base])
-    cap, most = totals.personal_cap, 0
+    base = measure(comparison.truths[comparison.base])
+    most = 0
     for said, truths in comparison.truths.items():
         differing = sum(one != two for one, two in zip(said, comparison.base, strict=True))
-        if cap is None and differing > totals.precision.changes.counted:
+        if at_most is not None and differing > at_most:
             continue
-        other, periods = measured(totals, truths), Counter[int]()
+        other, periods = measure(truths), Counter[int]()
         for tick in base.keys() & other.keys():
-            block = 0 if cap is None else cap.period_of(tick)
-            periods[block] += sum(int(unit) ** 2 for unit in other[tick] - base[tick])
+            periods[period_of(tick)] += sum(int(unit) ** 2 for unit in other[tick] - base[tick])
         most = max(most, *periods.values())
     return most
 

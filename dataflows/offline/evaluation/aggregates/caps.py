@@ -1,35 +1,57 @@
 """Compare personal caps on a sample: what each of them cuts off, and the noise that it leaves."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from fugu.dataflows.kinds import RealTimeOperator
+from fugu.dataflows.kinds.families.capped import CappedAggregate
 from fugu.dataflows.offline.evaluation.aggregates.figures import Summed
 from fugu.dataflows.offline.evaluation.aggregates.utility import AggregateUtility
 from fugu.dataflows.offline.evaluation.estimates import Estimate
 from fugu.dataflows.offline.evaluation.report import Report, Row
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.mechanism import Integers, Mechanism
 from fugu.operators.personal_cap import PersonalCap, cap_of
-from fugu.operators.realtime.real_time_release import RealTimeRelease
+
+C = TypeVar("C", bound=CappedAggregate)
 
 _TIMES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Multiples of the pipeline's cap that are tried."""
 
 
+def as_they_are(figures: Integers) -> Integers:
+    """Compare figures of ticks."""
+    return figures
+
+
 @dataclass(frozen=True, eq=False)
-class Caps:
-    """Hold the sums of one sample without a cap, and under the pipeline's cap and others."""
+class Caps(Generic[C]):
+    """Hold the sums of one sample without a cap, and under the pipeline's cap and others.
+
+    `deviation` says what noise a mechanism adds to a figure, in units, `what` names that noise, and
+    `published` makes what is compared of the figures of ticks.
+    """
 
     own: PersonalCap
     uncapped: Summed
     summed: Mapping[PersonalCap, Summed]
+    deviation: Callable[[Mechanism], float]
+    what: str
+    published: Callable[[Integers], Integers]
 
     @classmethod
-    def of(cls, file: PipelineFile, operator: RealTimeOperator, sample: Sample) -> Self | None:
+    def of(
+        cls,
+        file: PipelineFile,
+        operator: C,
+        sample: Sample,
+        deviation: Callable[[Mechanism], float],
+        what: str,
+        published: Callable[[Integers], Integers] = as_they_are,
+    ) -> "Caps[C] | None":
         """Sum the sample once for each cap; None where the pipeline has none."""
         own = operator.personal_cap
         if own is None:
@@ -40,7 +62,8 @@ class Caps:
             for section in with_other_caps(operator)
             if (cap := section.personal_cap) is not None
         }
-        return cls(own, Summed.of(file.pipeline, without, sample), summed)
+        uncapped = Summed.of(file.pipeline, without, sample)
+        return cls(own, uncapped, summed, deviation, what, published)
 
     def cut(self, cap: PersonalCap) -> float:
         """Return the share of contributions that a cap cuts off."""
@@ -50,23 +73,24 @@ class Caps:
 
     def bias(self, cap: PersonalCap) -> float:
         """Return how far figures under a cap are from those without, on average."""
-        apart = np.abs(self.uncapped.truth() - self.summed[cap].truth())
-        return float(apart.mean()) / self.uncapped.operator.units_per_one
+        whole, kept = (self.published(one.truth()) for one in (self.uncapped, self.summed[cap]))
+        return float(np.abs(whole - kept).mean()) / self.uncapped.operator.units_per_one
 
-    def noise(self, release: RealTimeRelease) -> float:
+    def noise(self, mechanism: Mechanism) -> float:
         """Return the deviation of the noise of a figure, before it is filtered."""
-        return release.noise_deviation / self.uncapped.operator.units_per_one
+        return self.deviation(mechanism) / self.uncapped.operator.units_per_one
 
     def rows(self, report: Report[AggregateUtility]) -> Sequence[Row[AggregateUtility]]:
-        """Return a row for each cap, with the filter and the epsilon of the pipeline."""
+        """Return a row for each cap, with all else as in the pipeline."""
         own = report.own.candidate
-        weight = _release(report.own).weight
+
+        def rest(settings: Mapping[str, object]) -> Mapping[str, object]:
+            return {name: one for name, one in settings.items() if name != "contributions"}
+
         found = [
             row
             for row in report.rows
-            if isinstance(row.candidate.mechanism, RealTimeRelease)
-            and row.candidate.epsilon == own.epsilon
-            and row.candidate.mechanism.weight == weight
+            if row.candidate.kind == own.kind and rest(row.candidate.settings) == rest(own.settings)
         ]
         return sorted(found, key=lambda row: _cap(row).at_most)
 
@@ -81,8 +105,8 @@ class Caps:
             cap = _cap(row)
             yield (
                 f"at most {cap.at_most:,}: cuts off {self.cut(cap):.1%} of contributions, "
-                f"{self.bias(cap):,.3g} a figure; noise of {self.noise(_release(row)):,.3g} before "
-                f"the filter; MAE {_error(row).value:,.3g}."
+                f"{self.bias(cap):,.3g} a figure; {self.what} "
+                f"{self.noise(row.candidate.mechanism):,.3g}; MAE {_error(row).value:,.3g}."
             )
         best = min(rows, key=lambda row: _error(row).value)
         yield (
@@ -98,7 +122,7 @@ class Caps:
                 "at_most": _cap(row).at_most,
                 "cut_share": self.cut(_cap(row)),
                 "bias": self.bias(_cap(row)),
-                "noise": self.noise(_release(row)),
+                "noise": self.noise(row.candidate.mechanism),
                 "mean_absolute_error": _error(row).value,
             }
             for row in self.rows(report)
@@ -112,13 +136,13 @@ class Caps:
         return {
             "error (MAE)": [(_cap(row).at_most, _error(row)) for row in rows],
             "cut off": [(_cap(row).at_most, Estimate(self.bias(_cap(row)))) for row in rows],
-            "noise before the filter": [
-                (_cap(row).at_most, Estimate(self.noise(_release(row)))) for row in rows
+            self.what: [
+                (_cap(row).at_most, Estimate(self.noise(row.candidate.mechanism))) for row in rows
             ],
         }
 
 
-def with_other_caps(operator: RealTimeOperator) -> Iterator[RealTimeOperator]:
+def with_other_caps(operator: C) -> Iterator[C]:
     """Yield the section, and copies of it with other caps, smallest first."""
     own, declared = operator.personal_cap, operator.contributions
     if own is None or declared is None:
@@ -127,12 +151,6 @@ def with_other_caps(operator: RealTimeOperator) -> Iterator[RealTimeOperator]:
     for at_most in tried:
         changed = declared.model_copy(update={"at_most": at_most})
         yield operator.model_copy(update={"contributions": changed})
-
-
-def _release(row: Row[AggregateUtility]) -> RealTimeRelease:
-    release = row.candidate.mechanism
-    assert isinstance(release, RealTimeRelease)
-    return release
 
 
 def _cap(row: Row[AggregateUtility]) -> PersonalCap:

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 from fugu.dataflows.kinds import RealTimeOperator, strategy_of
-from fugu.dataflows.kinds.families.series_budget import FixedWeight
+from fugu.dataflows.kinds.families.series_budget import FixedWeight, ModelFilter
 from fugu.dataflows.offline.evaluation.aggregates.caps import Caps, with_other_caps
 from fugu.dataflows.offline.evaluation.aggregates.family import (
     GUESS,
@@ -40,7 +40,10 @@ from fugu.dataflows.offline.evaluation.report import Beside, Report
 from fugu.dataflows.offline.evaluation.run import Advance
 from fugu.dataflows.offline.evaluation.sample import Sample, require_times
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.mechanism import Mechanism
 from fugu.operators.personal_cap import cap_of
+from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.realtime.shaped_release import ShapedRelease
 from fugu.operators.secret import Secret
 from fugu.operators.wevent.binary_tree import BinaryTree
 
@@ -57,7 +60,7 @@ class RealTimeFamily(AggregateFamily):
 
     operator: RealTimeOperator
     rivals: Sequence[str]
-    caps: Caps | None
+    caps: Caps[RealTimeOperator] | None
 
     @classmethod
     def planned(cls, file: PipelineFile, sample: Sample, wanted: Wanted) -> Self:
@@ -66,7 +69,7 @@ class RealTimeFamily(AggregateFamily):
         require_times(file.pipeline, "operator.ticks")
         rivals = chosen_rivals(operator.kind, wanted.rivals, RIVALS)
         epsilons = chosen_epsilons(float(operator.epsilon), wanted.epsilons)
-        caps = Caps.of(file, operator, sample)
+        caps = Caps.of(file, operator, sample, _deviation, "noise before the filter")
         summed = Summed.of(file.pipeline, operator, sample) if caps is None else caps.uncapped
         require_ticks(sample, summed, _FEWEST_TICKS, "a series has at least")
         others = (*_filtered(operator, rivals), *with_other_caps(operator))
@@ -184,7 +187,7 @@ class RealTimeFamily(AggregateFamily):
                 f"{', '.join(oracles)}: simulated, with the parameter that errs least, chosen by "
                 "looking at the true figures. Nobody can run that and keep eps: it bounds what "
                 "FAST (Laplace noise and a filter, at every tick) and Fourier perturbation (dft) "
-                "could do. offline: it also needs the whole series first."
+                "could do. offline: it also needs the whole series first; online_dft each tenth."
             )
         if operator.presentation != "none":
             yield (
@@ -210,10 +213,19 @@ class RealTimeFamily(AggregateFamily):
         self.picture(report).save_real_time(path, curves)
 
 
+def _deviation(mechanism: Mechanism) -> float:
+    assert isinstance(mechanism, RealTimeRelease | ShapedRelease)
+    return mechanism.noise_deviation
+
+
 def _label(operator: RealTimeOperator) -> str:
     match operator.filter:
-        case FixedWeight(weight=weight):
+        case FixedWeight(weight=float() as weight):
             label = f"weight {weight:g}"
+        case FixedWeight():
+            label = "weights in turn"
+        case ModelFilter():
+            label = "model"
         case word:
             label = word
     declared = operator.contributions
@@ -242,7 +254,8 @@ def _filter(
     if section.contributions is not None:
         settings["contributions"] = section.contributions.model_dump(mode="json")
     window = _window(section, ticks)
-    return Candidate(section.kind, epsilon, changed.release(), settings, label, window)
+    release = changed.shaped or changed.release()
+    return Candidate(section.kind, epsilon, release, settings, label, window)
 
 
 def _strategy(operator: RealTimeOperator, ticks: int, kind: str, epsilon: float) -> Candidate:

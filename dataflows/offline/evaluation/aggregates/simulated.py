@@ -3,7 +3,7 @@
 All of them share epsilon, and delta where they use one, among the ticks of the sample, for
 everything a user contributes. An *oracle* has a parameter that is chosen by looking at the true
 figures, the best of many for each run: it bounds what a method could do, and is not private.
-`offline` ones need the whole series before they release anything.
+`offline` ones need the whole series, or a whole block, before they release anything of it.
 
 One contribution changes a tick by `sensitivity` units over all groups, and by `bin_sensitivity` in
 each of `changed_bins`. So vectors of a tick change by bin_sensitivity sqrt(changed_bins) at most
@@ -29,6 +29,7 @@ from fugu.operators.realtime import rivals
 _PROCESS_VARIANCES = tuple(4.0**power for power in range(-15, 3))
 """Tries these for FAST, relative to the noise variance."""
 _FREQUENCIES = 24
+_BLOCKS = 10
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,23 @@ def _fourier(truth: Floats, promise: Promise, rng: np.random.Generator) -> tuple
     return _nearest(truth, (release(kept=number) for number in numbers)), np.nan
 
 
+def _fourier_of_blocks(
+    truth: Floats, promise: Promise, rng: np.random.Generator
+) -> tuple[Floats, float]:
+    """Perturb frequencies of each tenth of the series when it is over."""
+    block = max(1, len(truth) // _BLOCKS)
+    release = partial(
+        rivals.kept_frequencies_of_blocks,
+        truth,
+        block=block,
+        epsilon=promise.epsilon,
+        sensitivity=promise.length * sqrt(truth.shape[1]),
+        rng=rng,
+    )
+    numbers = range(1, block // 2 + 2)
+    return _nearest(truth, (release(kept=number) for number in numbers)), np.nan
+
+
 def _nearest(truth: Floats, tried: Iterable[Floats]) -> Floats:
     """Choose as nobody could without the truth."""
     return min(tried, key=lambda values: float(np.mean((values - truth) ** 2)))
@@ -127,5 +145,6 @@ SIMULATED: Mapping[str, Simulated] = {
         Simulated("normal", "simulated", False, False, _normal),
         Simulated("fast", "true data", True, False, _fast),
         Simulated("dft", "true data, offline", True, True, _fourier),
+        Simulated("online_dft", "true data, late", True, False, _fourier_of_blocks),
     )
 }

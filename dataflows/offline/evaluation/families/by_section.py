@@ -4,9 +4,12 @@ from typing import Any
 
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.kinds import Operator
+from fugu.dataflows.kinds.uniform import UniformOperator
+from fugu.dataflows.offline.evaluation.aggregates.capped import CappedFamily
 from fugu.dataflows.offline.evaluation.aggregates.collected import CollectedFamily
 from fugu.dataflows.offline.evaluation.aggregates.real_time import RealTimeFamily
 from fugu.dataflows.offline.evaluation.aggregates.strategies import PolicyFamily, WindowFamily
+from fugu.dataflows.offline.evaluation.aggregates.totals import TotalsFamily
 from fugu.dataflows.offline.evaluation.family import Family, Wanted
 from fugu.dataflows.offline.evaluation.records.family import RecordFamily
 from fugu.dataflows.offline.evaluation.temporal.family import TemporalFamily
@@ -18,6 +21,7 @@ _FAMILIES: dict[str, type[Family[Any, Any]]] = {
     "policies": PolicyFamily,
     "real_time": RealTimeFamily,
     "collected": CollectedFamily,
+    "totals": TotalsFamily,
 }
 _OPTIONS = {
     "average": ("--average", "does not displace values"),
@@ -35,7 +39,8 @@ def family_of(operator: Operator, wanted: Wanted) -> type[Family[Any, Any]]:
             f"fugu evaluate does not measure {operator.kind}; fugu explain says how much noise "
             "a value has, and every release states its own standard_error"
         )
-    family = _FAMILIES[operator.evaluation]
+    capped = isinstance(operator, UniformOperator) and operator.contributions is not None
+    family = CappedFamily if capped else _FAMILIES[operator.evaluation]
     for name, (option, why) in _OPTIONS.items():
         if name not in family.takes and getattr(wanted, name) is not None:
             raise FuguError(f"{option}: {operator.kind} {why}; delete it")
