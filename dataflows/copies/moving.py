@@ -7,26 +7,35 @@ fingerprint count as nothing, and the next attempt takes them back.
 STATE/moved.json   there from before the first block is written
 """
 
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from functools import partial
 
 import orjson
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
+from fugu.dataflows.copies.merge_table import MergeTable
 from fugu.dataflows.copies.sole_member import SoleMember, sole_member
+from fugu.dataflows.copies.work import CopiedTable
+from fugu.dataflows.flows.bounding import BoundingPlan
 from fugu.dataflows.flows.found_partitioner import as_begun, replacing_partitioner
 from fugu.dataflows.flows.given import Given
-from fugu.dataflows.flows.newest_copy import require_newest_copy
+from fugu.dataflows.flows.merger import Merger
+from fugu.dataflows.flows.merging import MergingPlan
+from fugu.dataflows.flows.newest_copy import require_newest_copy, require_newest_merge
+from fugu.dataflows.flows.planning import merge_of
 from fugu.dataflows.flows.preparation import Preparation
-from fugu.dataflows.flows.sections import is_merged, reports_spending
+from fugu.dataflows.flows.sections import aggregate_of, is_merged, reports_spending
 from fugu.dataflows.flows.state_directories import root_directory
+from fugu.dataflows.flows.stopped_merge import MergeOnDisk, stopped_merge
 from fugu.dataflows.flows.stopped_state import StoppedState, alone_in, stopped_state
 from fugu.dataflows.flows.streams import StreamsPlan
-from fugu.dataflows.kafka.client import CopyClient, identity_of
+from fugu.dataflows.kafka.client import Client, CopyClient, Topic, identity_of
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.pipeline.mechanisms import columns_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.pipeline.topics import bounds_of, find_topics
+from fugu.dataflows.pipeline.topics import bounds_of, find_aggregate_topics, find_topics
 from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.changelog import Chain, Ends, Place, Progress
 from fugu.dataflows.state.directory import MOVED, MovedDirectory
@@ -39,6 +48,34 @@ _MILLISECONDS = 300_000
 _MAY_CHANGE = ("state", "kafka", "metrics", "alert", "logs")
 
 
+@dataclass(frozen=True)
+class _Part:
+    """Hold what one dataflow takes along: tables, and how far it is, by partition of `topic`."""
+
+    topic: Topic
+    state: StateTopic
+    fingerprint: Fingerprint
+    tables: Mapping[int, CopiedTable]
+    progress: Mapping[int, Progress]
+
+    def write(self, client: CopyClient, sole: SoleMember) -> None:
+        """Write the table of every partition and its position, each in one transaction."""
+        state, identity = self.state, f"{identity_of(self.state.pipeline)}.creation"
+        with closing(client.copy_writer(identity, _MILLISECONDS)) as writer:
+            for partition, table in self.tables.items():
+                place, progress = state.place(partition), self.progress[partition]
+                found = _found(client, state.topic.name, place)
+                chain = Chain(place, max((one.generation for one in found), default=0))
+                chain.keys, chain.later_bytes = [one.key for one in found], 2**62
+                records = state.sealed(place, chain.append(table, progress))
+                writer.put(state.topic.name, place, records)
+                sole.commit(writer, {self.topic.name: {partition: progress.position}})
+
+    def begin(self) -> None:
+        """Let the state count."""
+        _require_none_but(self.state.create(self.fingerprint), self)
+
+
 def move(old: PipelineFile, new: PipelineFile) -> int:
     """Move the state of OLD, on disk, to where NEW says; return how many streams it has."""
     before = as_begun(old)
@@ -46,33 +83,97 @@ def move(old: PipelineFile, new: PipelineFile) -> int:
     after = new if partitioner == "auto" else replacing_partitioner(new, partitioner)
     require_only_another_store(before, after)
     root = root_directory(before)
-    with alone_in(root), stopped_state(root.path, of=MovedDirectory) as stopped:
-        fingerprint = _of_all(stopped)
+    with alone_in(root), ExitStack() as owned:
+        stopped = owned.enter_context(stopped_state(root.path, of=MovedDirectory))
         given = Given.by(after)
         require_newest_copy(given.client, before, stopped)
+        merge = None
+        if is_merged(before.pipeline):
+            merge = owned.enter_context(stopped_merge(before, MovedDirectory))
+            require_newest_merge(given.client, before, merge)
         preparation = Preparation(given, StopFlag(), None)
-        topics = find_topics(given.client, after.pipeline, fingerprint.partitions)
-        check_same(fingerprint, preparation.fingerprint(topics, None, StreamsPlan.steps))
-        state = preparation.state_topic
-        assert state is not None
-        assert given.copies is not None
-        tables = stopped.tables(before, preparation.mechanism)
+        parts = _parts(preparation, before, stopped, merge)
+        first, state = parts[0], parts[0].state
         stored = state.stored()
-        if stored is not None and stored != fingerprint:
-            raise StartRefused(f"topic {state.topic.name} holds the state of something else")
         if stored is None:
             topic = {"topic": state.topic.name, "identity": state.topic.identity}
             replace_durably(root.path / MOVED, orjson.dumps(topic))
-            mechanism = preparation.mechanism
-            columns, ends = columns_of(before.pipeline, mechanism), exhaustible(mechanism)
-            rows = {
-                p: tables.get(p, RowTable(columns, ends)) for p in range(fingerprint.partitions)
-            }
-            progress = _progress(preparation, fingerprint, stopped)
-            with sole_member(given.copies, after.pipeline.name, topics.source) as sole:
-                _write(given.copies, state, rows, progress, sole)
-                state.create(fingerprint)
-        return sum(map(len, tables.values()))
+            assert given.copies is not None
+            read = [part.topic for part in parts]
+            with sole_member(given.copies, after.pipeline.name, *read) as sole:
+                for part in parts:
+                    part.write(given.copies, sole)
+                for part in reversed(parts):
+                    part.begin()
+        else:
+            _require_none_but(stored, first)
+        return sum(map(len, first.tables.values()))
+
+
+def _require_none_but(stored: Fingerprint, part: _Part) -> None:
+    if stored != part.fingerprint:
+        raise StartRefused(f"topic {part.state.topic.name} holds the state of something else")
+
+
+def _parts(
+    preparation: Preparation,
+    before: PipelineFile,
+    stopped: StoppedState,
+    merge: MergeOnDisk | None,
+) -> list[_Part]:
+    """Return what each dataflow takes along; the first one's fingerprint says that all counts."""
+    client, pipeline, state = preparation.client, preparation.pipeline, preparation.state_topic
+    assert state is not None
+    fingerprint = _of_all(stopped)
+    if merge is None:
+        topics, steps = find_topics(client, pipeline, fingerprint.partitions), StreamsPlan.steps
+    else:
+        topics, merging = find_aggregate_topics(client, pipeline, fingerprint.partitions)
+        steps = BoundingPlan.steps
+    check_same(fingerprint, preparation.fingerprint(topics, None, steps))
+    names = [fingerprint.sink_topic, fingerprint.dead_letters_topic]
+    names += [fingerprint.ledger_topic] if reports_spending(pipeline) else []
+    positions = {int(partition): at for partition, at in stopped.stopped_at.items()}
+    streams = _Part(
+        topics.source,
+        state,
+        fingerprint,
+        _tables(preparation, before, stopped, fingerprint.partitions),
+        _progress(client, names, positions),
+    )
+    if merge is None:
+        return [streams]
+    check_same(merge.fingerprint, preparation.fingerprint(merging, None, MergingPlan.steps))
+    own = [merge.fingerprint.sink_topic, merge.fingerprint.source_topic]
+    return [
+        streams,
+        _Part(
+            merging.source,
+            state.of_merge(),
+            merge.fingerprint,
+            {0: _merge_table(preparation, merge, topics.source, fingerprint.partitions_at_first)},
+            _progress(client, own, {0: merge.position}),
+        ),
+    ]
+
+
+def _tables(
+    preparation: Preparation, before: PipelineFile, stopped: StoppedState, partitions: int
+) -> dict[int, CopiedTable]:
+    mechanism = preparation.mechanism
+    tables = stopped.tables(before, mechanism)
+    columns, ends = columns_of(before.pipeline, mechanism), exhaustible(mechanism)
+    return {p: tables.get(p, RowTable(columns, ends)) for p in range(partitions)}
+
+
+def _merge_table(
+    preparation: Preparation, on_disk: MergeOnDisk, source: Topic, begun: int
+) -> MergeTable:
+    operator = aggregate_of(preparation.pipeline)
+    assert operator is not None
+    merge = merge_of(preparation, operator, source, begun, waits=False)
+    begin = partial(Merger, merge, on_disk.fingerprint.source_topic)
+    return MergeTable(merge, begin, on_disk.state(merge))
 
 
 def require_only_another_store(old: PipelineFile, new: PipelineFile) -> None:
@@ -81,11 +182,6 @@ def require_only_another_store(old: PipelineFile, new: PipelineFile) -> None:
         raise ConfigurationError(
             "a state is moved from a file with state.store: disk to one with state.store: kafka, "
             "or back; these two say the same"
-        )
-    if is_merged(old.pipeline):
-        raise ConfigurationError(
-            f"{old.path}: the state of {old.pipeline.operator.kind}, which merges all partitions, "
-            "cannot be moved into Kafka yet; go on with store: disk"
         )
     present = {name: getattr(new.pipeline, name) for name in _MAY_CHANGE}
     if old.pipeline.model_copy(update=present) != new.pipeline:
@@ -109,50 +205,28 @@ def _of_all(stopped: StoppedState) -> Fingerprint:
 
 
 def _progress(
-    preparation: Preparation, fingerprint: Fingerprint, stopped: StoppedState
+    client: Client, outputs: Sequence[str], positions: Mapping[int, int]
 ) -> dict[int, Progress]:
     """Return where every partition stands, and where all of its outputs end now."""
-    client, pipeline = preparation.client, preparation.pipeline
-    own = list(range(fingerprint.partitions))
-    names = [fingerprint.sink_topic, fingerprint.dead_letters_topic]
-    ends: dict[int, Ends] = {partition: {} for partition in own}
-    for name in [*names, *([fingerprint.ledger_topic] if reports_spending(pipeline) else [])]:
+    ends: dict[int, Ends] = {partition: {} for partition in positions}
+    for name in outputs:
         topic = client.topic(name) if name else None
         if topic is None:
             continue
         bounds = bounds_of(client, topic, list(range(topic.partitions)))
-        for partition in own:
+        for partition in positions:
             place = partition % topic.partitions
             ends[partition][name] = {str(place): bounds[place].end}
     return {
         partition: Progress(
-            position=stopped.stopped_at[str(partition)],
+            position=position,
             ends=ends[partition],
             published=dict.fromkeys(ends[partition], 0),
             instance="moved",
             epoch=0,
         )
-        for partition in own
+        for partition, position in positions.items()
     }
-
-
-def _write(
-    client: CopyClient,
-    state: StateTopic,
-    tables: Mapping[int, RowTable],
-    progress: Mapping[int, Progress],
-    sole: SoleMember,
-) -> None:
-    """Write the table of every partition and its position, each in one transaction."""
-    identity = f"{identity_of(state.pipeline)}.creation"
-    with closing(client.copy_writer(identity, _MILLISECONDS)) as writer:
-        for partition, table in tables.items():
-            found = _found(client, state.topic.name, partition)
-            chain = Chain(partition, max((one.generation for one in found), default=0))
-            chain.keys, chain.later_bytes = [one.key for one in found], 2**62
-            records = state.sealed(partition, chain.append(table, progress[partition]))
-            writer.put(state.topic.name, partition, records)
-            sole.commit(writer, {partition: progress[partition].position})
 
 
 def _found(client: CopyClient, topic: str, partition: int) -> list[Place]:

@@ -194,8 +194,7 @@ def _merging(
     begun: int,
     wait: PolicyWait | None,
 ) -> MergingPlan:
-    groups = numbers_of(operator, preparation.mechanism)
-    identity = summing.source.identity
+    merge = merge_of(preparation, operator, summing.source, begun, waits=wait is not None)
     policies = policies_of(preparation.pipeline)
     if publishes_the_truth(preparation.pipeline):
         log.warning(
@@ -206,21 +205,25 @@ def _merging(
         home,
         merging,
         publisher=preparation.publisher(summing.source),
-        max_batch=max(1, min(preparation.pipeline.source.max_batch, _FIGURES_AT_ONCE // groups)),
-        merge=Merging(
-            preparation.mechanism,
-            preparation.scope,
-            identity,
-            begun,
-            groups,
-            waits=wait is not None,
+        max_batch=max(
+            1, min(preparation.pipeline.source.max_batch, _FIGURES_AT_ONCE // merge.groups)
         ),
+        merge=merge,
         ticks=operator.in_ticks(),
         figures=operator.figures(),
         wait=wait,
         clocks=policies and Clocks.of(policies.policies),
         noise=policies and partial(PolicyNoise, policies, merging.sink.name),
     )
+
+
+def merge_of(
+    preparation: Preparation, operator: AggregateOperator, source: Topic, begun: int, *, waits: bool
+) -> Merging:
+    """Return the merge of a source, which had so many partitions when the pipeline had `begun`."""
+    mechanism, scope = preparation.mechanism, preparation.scope
+    groups = numbers_of(operator, mechanism)
+    return Merging(mechanism, scope, source.identity, begun, groups, waits=waits)
 
 
 def _policies(preparation: Preparation, summing: Topics, wait: PolicyWait) -> Plan:
