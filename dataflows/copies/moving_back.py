@@ -18,26 +18,26 @@ from typing import Any, Self
 import orjson
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
-from fugu.dataflows.copies.merge_table import MergeTable
 from fugu.dataflows.copies.moving import require_only_another_store
 from fugu.dataflows.copies.owned import Owned
 from fugu.dataflows.copies.planning import Planned, planned
 from fugu.dataflows.copies.sole_member import SoleMember, sole_member
 from fugu.dataflows.copies.takeover import Takeover
-from fugu.dataflows.flows.bounding import BoundingPlan
 from fugu.dataflows.flows.given import Given
 from fugu.dataflows.flows.merging import MergingPlan
+from fugu.dataflows.flows.partitions import PartitionsPlan
 from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.flows.policies import PoliciesPlan
 from fugu.dataflows.flows.state_directories import (
     all_directories,
     merge_directory,
+    policies_directory,
     root_directory,
     shard_directories,
 )
 from fugu.dataflows.flows.state_in_kafka import find_state
 from fugu.dataflows.flows.stopped_state import alone_in
-from fugu.dataflows.flows.streams import StreamsPlan
-from fugu.dataflows.flows.written_state import StoppedMerge, StoppedShard
+from fugu.dataflows.flows.written_state import StoppedMerge, StoppedReader, StoppedShard
 from fugu.dataflows.kafka.client import Client, CopyWriter, Topic, identity_of
 from fugu.dataflows.kafka.looking_client import LookingClient
 from fugu.dataflows.kafka.source import StopFlag
@@ -49,7 +49,6 @@ from fugu.dataflows.state.directory import MOVED, StateDirectory
 from fugu.dataflows.state.exchange import Exchange
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.moved_state import MovedState
-from fugu.dataflows.state.row_table import RowTable
 from fugu.dataflows.state.state_topic import FINGERPRINT, StateTopic
 
 COMMAND = "fugu state move"
@@ -93,15 +92,11 @@ def _moved(old: PipelineFile, new: PipelineFile, state: StateTopic) -> MovedStat
         sole_member(made.client, plan.name, *_read_by(made)) as sole,
         closing(made.client.copy_writer(identity, _MILLISECONDS)) as writer,
     ):  # which ends what an attempt that was cut short has left open, before anybody waits for it
-        streams = _Part.of(made, plan, made.state, sole)
-        parts = [streams]
-        if made.merge is not None:
-            parts.append(_Part.of(made, made.merge, made.state.of_merge(), sole))
+        streams, *_ = parts = [_Part.of(made, one, sole) for one in made.plans]
         _require_settled(parts)
         exchange, token = Exchange(root), secrets.token_hex(16)
-        _write(exchange, new, plan, streams.owned)
-        if made.merge is not None:
-            _write_merge(exchange, new, made.merge, parts[1].owned)
+        for part in parts:
+            _write(exchange, new, part)
         names = [directory.path for directory in all_directories(new)]
         exchange.decide(present, names, COMMAND, token)
         count = sum(len(one.table) for one in streams.owned)
@@ -121,8 +116,9 @@ class _Part:
     owned: Sequence[Owned[Any]]
 
     @classmethod
-    def of(cls, made: Planned, plan: Plan, state: StateTopic, sole: SoleMember) -> Self:
+    def of(cls, made: Planned, plan: Plan, sole: SoleMember) -> Self:
         """Read all partitions back."""
+        state = made.state_of(plan)
         takeover = Takeover(plan, made.client, state, "moving", _MILLISECONDS)
         topic, known = plan.fingerprint.source_topic, range(plan.fingerprint.partitions)
         return cls(plan, state, takeover.owned(known, sole.of(topic)))
@@ -149,7 +145,7 @@ def _read_by(made: Planned) -> list[Topic]:
 
 def _present(root: Path, state: StateTopic) -> list[Path]:
     """Return directories that are to be put aside: those of a state that was moved into Kafka."""
-    present = [*sorted(root.glob("shard-[0-9][0-9][0-9][0-9]")), *root.glob("merge")]
+    present = [*sorted(root.glob("shard-[0-9][0-9][0-9][0-9]")), *_beside(root)]
     begun = [path for path in present if not StateDirectory(path).is_empty]
     if begun and not _moved_from_here(root, state):
         raise StartRefused(
@@ -157,6 +153,11 @@ def _present(root: Path, state: StateTopic) -> list[Path]:
             "empty state.directory, or the one that the state was moved from."
         )
     return present
+
+
+def _beside(root: Path) -> list[Path]:
+    """Return the directories beside those of shards that are there."""
+    return [path for name in ("merge", "policies") if (path := root / name).exists()]
 
 
 def _moved_from_here(root: Path, state: StateTopic) -> bool:
@@ -193,40 +194,38 @@ def _require_settled(parts: Sequence[_Part]) -> None:
         )
 
 
-def _write(
-    exchange: Exchange,
-    new: PipelineFile,
-    plan: StreamsPlan | BoundingPlan,
-    owned: Sequence[Owned[RowTable]],
-) -> None:
-    directories = shard_directories(new)
-    for shard, directory in enumerate(directories):
-        StoppedShard(
-            fingerprint=_of_shard(plan.fingerprint, shard, len(directories)),
-            positions={one.partition: one.position for one in owned},
-            ends=_ends(plan, owned),
-            source_step=plan.steps[0],
-            stage_step=plan.stage_step,
-            suffix=plan.suffix,
-            tables={one.partition: one.table for one in owned},
-            columns=(plan.stage.start, plan.stage.ends),
-        ).write(exchange, directory)
-
-
-def _write_merge(
-    exchange: Exchange, new: PipelineFile, plan: MergingPlan, owned: Sequence[Owned[MergeTable]]
-) -> None:
-    [one] = owned
-    StoppedMerge(
-        fingerprint=plan.fingerprint,
-        positions={one.partition: one.position},
-        ends=_ends(plan, owned),
-        source_step=plan.steps[0],
-        stage_step=plan.merge_step,
-        suffix=plan.suffix,
-        state=one.table.state,
-        kept=plan.kept,
-    ).write(exchange, merge_directory(new))
+def _write(exchange: Exchange, new: PipelineFile, part: _Part) -> None:
+    """Write the directories of a dataflow."""
+    plan, owned = part.plan, part.owned
+    common: dict[str, Any] = {
+        "positions": part.positions,
+        "ends": _ends(plan, owned),
+        "source_step": plan.steps[0],
+        "suffix": plan.suffix,
+    }
+    if isinstance(plan, MergingPlan):
+        [merge] = owned
+        StoppedMerge(
+            fingerprint=plan.fingerprint,
+            stage_step=plan.merge_step,
+            state=merge.table.state,
+            kept=plan.kept,
+            **common,
+        ).write(exchange, merge_directory(new))
+    elif isinstance(plan, PoliciesPlan):
+        reader = StoppedReader(fingerprint=plan.fingerprint, **common)
+        reader.write(exchange, policies_directory(new))
+    else:
+        assert isinstance(plan, PartitionsPlan)
+        directories = shard_directories(new)
+        for shard, directory in enumerate(directories):
+            StoppedShard(
+                fingerprint=_of_shard(plan.fingerprint, shard, len(directories)),
+                stage_step=plan.stage_step,
+                tables={one.partition: one.table for one in owned},
+                columns=(plan.stage.start, plan.stage.ends),
+                **common,
+            ).write(exchange, directory)
 
 
 def _ends(plan: Plan, owned: Sequence[Owned[Any]]) -> dict[str, dict[int, int]]:

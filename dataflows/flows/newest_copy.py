@@ -11,7 +11,7 @@ from contextlib import closing
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
 from fugu.dataflows.flows.sections import is_merged
-from fugu.dataflows.flows.stopped_merge import MergeOnDisk
+from fugu.dataflows.flows.stopped_beside import BesideShards, MergeOnDisk
 from fugu.dataflows.flows.stopped_state import StoppedState, resumed_at
 from fugu.dataflows.kafka.client import Bounds, Client, Reader
 from fugu.dataflows.kafka.looking_client import LookingClient
@@ -36,9 +36,14 @@ def require_newest_copy(client: Client, file: PipelineFile, state: StoppedState)
 
 def require_newest_merge(client: Client, file: PipelineFile, merge: MergeOnDisk) -> None:
     """Raise `StartRefused` if another copy of a merge was claimed, or has released, since."""
-    _require_own_claims(client, file, [merge.directory], [merge.fingerprint])
+    require_newest_claim(client, file, merge)
     topic, name = merge.fingerprint.sink_topic, file.pipeline.name
     require_nothing_behind(client, name, topic, 0, merge.published_to)
+
+
+def require_newest_claim(client: Client, file: PipelineFile, beside: BesideShards) -> None:
+    """Raise `StartRefused` if another copy of a directory beside the shards was claimed since."""
+    _require_own_claims(client, file, [beside.directory], [beside.fingerprint])
 
 
 def _require_own_claims(

@@ -49,7 +49,7 @@ class _Stopped(ABC):
     positions: Offsets
     ends: Mapping[str, Offsets]
     source_step: str
-    stage_step: str
+    stage_step: str = ""
     suffix: str = ""
 
     def write(self, exchange: Exchange, directory: StateDirectory) -> None:
@@ -69,7 +69,8 @@ class _Stopped(ABC):
         flow, own = Dataflow(name), self.fingerprint.own_partitions
         source = _Source(_named(self.positions, own), _named(pointers, own))
         items = op.input(self.source_step, flow, source)
-        kept = op.stateful_batch(self.stage_step, items, _Pointer)
+        stage, pointing = self.stage_step, pointers if self.stage_step else {}
+        kept = op.stateful_batch(stage, items, _Pointer) if stage else items
         for step, ends in self.ends.items():
             op.output(step, kept, _Sink(_named(ends, own)))
         config = RecoveryConfig(str(store))
@@ -77,7 +78,7 @@ class _Stopped(ABC):
         steps = {self.source_step: self.positions, **self.ends}
         wanted = Resuming(
             {(f"{name}.{s}", part_name(p)): at[p] for s, at in steps.items() for p in own},
-            {(f"{name}.{self.stage_step}", part_name(p)): pointers[p] for p in own},
+            {(f"{name}.{stage}", part_name(p)): at for p, at in pointing.items()},
         )
         if resuming(store) != wanted:
             raise FuguError(f"bytewax has written another recovery store {store} than it was told")
@@ -106,6 +107,14 @@ class StoppedMerge(_Stopped):
     def _snapshot(self, rows: Path, partition: int) -> bytes:
         log = BlockLog(rows, partition, self.state.open, of=self.kept)
         return self.state.encoded(log.append().decode())
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoppedReader(_Stopped):
+    """Hold nothing but how far something is read, and written on."""
+
+    def _snapshot(self, rows: Path, partition: int) -> bytes:
+        return b""
 
 
 class _Source(FixedPartitionedSource[tuple[str, bytes], int]):

@@ -10,7 +10,7 @@ from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.copies import moving
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.faults.copied_city import City
-from tests.faults.test_copied_aggregates import capped, totals
+from tests.faults.test_copied_aggregates import capped, reports, totals
 from tests.faults.test_copied_aggregates import moving as moving_city
 from tests.faults.test_state_move import CLAIM, COMMIT, CREATE, FINISH, WRITE, WRITE_MERGE, Journey
 from tests.kafka.pipelines import SECRET, SECRET_VARIABLE, running, write_pipeline
@@ -41,10 +41,10 @@ def run(city: City, file: Path, part: int) -> None:
         (moving_city, FEW_INTO_KAFKA, FEW_ONTO_DISK),
         *(
             pytest.param(make, INTO_KAFKA, ONTO_DISK, marks=pytest.mark.acceptance)
-            for make in (moving_city, capped, totals)
+            for make in (moving_city, capped, totals, reports)
         ),
     ],
-    ids=["two cuts", "moving", "capped", "totals"],
+    ids=["two cuts", "moving", "capped", "totals", "reports"],
 )
 def test_disk_to_kafka_to_disk_releases_the_figures_of_one_run(
     bootstrap: str,

@@ -1,16 +1,15 @@
-"""Own the merge of an aggregate that stopped gracefully, to carry its state elsewhere."""
+"""Own what an aggregate has beside its shards, stopped gracefully, to carry it elsewhere."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import flow_name
-from fugu.dataflows.flows.state_directories import merge_directory
 from fugu.dataflows.flows.stopped_state import require_graceful_stop
 from fugu.dataflows.kafka.source import part_name
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.state.directory import StateDirectory
@@ -18,14 +17,22 @@ from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.recovery import Resuming, resuming
 from fugu.dataflows.state.row_log import pointed_at
 
+Shape = TypeVar("Shape", bound="BesideShards")
+
 
 @dataclass(frozen=True)
-class MergeOnDisk:
-    """Hold the directory of a merge, what it belongs to, and the next `position` in its log."""
+class BesideShards:
+    """Hold a directory beside those of shards, what it belongs to, and the next `position` of what
+    it reads."""
 
     directory: StateDirectory
     fingerprint: Fingerprint
     position: int
+
+
+@dataclass(frozen=True)
+class MergeOnDisk(BesideShards):
+    """Hold the directory of a merge, which reads the internal log."""
 
     def state(self, merge: Merging) -> MergeState:
         """Return the state that a start would go on with."""
@@ -54,19 +61,18 @@ class MergeOnDisk:
 
 
 @contextmanager
-def stopped_merge(file: PipelineFile, of: type[StateDirectory]) -> Iterator[MergeOnDisk]:
-    """Own the directory of the merge; `StartRefused` unless it stopped gracefully."""
-    directory = merge_directory(file, of)
+def stopped_beside(directory: StateDirectory, shape: type[Shape]) -> Iterator[Shape]:
+    """Own a directory beside those of shards; `StartRefused` unless it stopped gracefully."""
     directory.lock()
     try:
         stored = directory.stored()
         if stored is None:
             raise ConfigurationError(
-                f"the state in {directory.path.parent} is not whole: its merge has not run yet, or "
-                "is missing. Start the pipeline with all shards and stop it, or restore the state "
-                "directory"
+                f"the state in {directory.path.parent} is not whole: {directory.path.name} has not "
+                "run yet, or is missing. Start the pipeline with all shards and stop it, or "
+                "restore the state directory"
             )
         [position] = require_graceful_stop(directory).values()
-        yield MergeOnDisk(directory, stored, position)
+        yield shape(directory, stored, position)
     finally:
         directory.unlock()
