@@ -13,8 +13,8 @@ from typing import Any
 
 from fugu.dataflows.base.errors import GivenAway, ShutOut, StartRefused
 from fugu.dataflows.base.metrics import RESTORES, SNAPSHOT_AGE, Metrics
+from fugu.dataflows.copies.covering import intake_of
 from fugu.dataflows.copies.instance import transactional_id
-from fugu.dataflows.copies.intake import Intake
 from fugu.dataflows.copies.owned import Owned, Taken
 from fugu.dataflows.copies.settings import CopySettings
 from fugu.dataflows.copies.takeover import Takeover
@@ -57,7 +57,7 @@ class Copy(Rebalance):
         self._writer = self.client.copy_writer(transactional_id(plan.name, name), length)
         self._transaction = Transaction(plan, self.state, self._writer, name)
         self._reader = self.client.reader(self._topic, headers=plan.reads_headers)
-        self._intake = Intake(plan, self._reader, self._times)
+        self._intake = intake_of(plan, self._reader, self._times)
         standby = settings.standby
         self._takeover = Takeover(plan, self.client, self.state, name, length, standby)
         self._member = self.client.member(identity_of(plan.name), self._topic, self)
@@ -112,6 +112,8 @@ class Copy(Rebalance):
         return taken
 
     def _take_over(self) -> None:
+        """Take what is given over, and claim it before anything else is written: if this copy dies,
+        whoever comes next has to know whose transaction to end."""
         given, self._given = self._given, []
         for owned in self._takeover.owned(given, self._member):
             partition = owned.partition
@@ -124,6 +126,7 @@ class Copy(Rebalance):
                     "published. Run the pipeline with --finish only."
                 )
         self._assign()
+        self.cut()
 
     def _finish(self, owned: Owned[Any]) -> None:
         """Let out what the streams of a partition hold back, once."""
@@ -179,7 +182,8 @@ class Copy(Rebalance):
         except ShutOut:
             self._require_counted_in()
             raise
-        owned.position = int(taken.batch.offsets[-1]) + 1
+        if len(taken.batch.offsets):
+            owned.position = int(taken.batch.offsets[-1]) + 1
         owned.touched = True
         self.in_flight -= 1
 

@@ -35,6 +35,15 @@ def merging(name: str) -> str:
     return f"{name}/merge"
 
 
+def changing(name: str) -> str:
+    """Return the name of the part of a copy that takes changes of policies in.
+
+    >>> changing("pod-3")
+    'pod-3/policies'
+    """
+    return f"{name}/policies"
+
+
 def transactional_id(pipeline: str, instance: str) -> str:
     """Return the transactional id of a copy."""
     return f"{identity_of(pipeline)}.{instance}"

@@ -17,12 +17,18 @@ _SIZE_BYTES = 4
 
 
 class MergeTable:
-    """Hold the state of a merge, which `begin` goes on with."""
+    """Hold the `state` of a merge, which `begin` goes on with; without one, it is read."""
 
-    def __init__(self, merge: Merging, begin: Callable[[MergeState], Merger]) -> None:
+    def __init__(
+        self,
+        merge: Merging,
+        begin: Callable[[MergeState], Merger],
+        state: MergeState | None = None,
+    ) -> None:
         self._merge, self._begin = merge, begin
         self._content: bytes | None = None
         self._sums = OpenTicks()
+        self._state = state
         self._merger: Merger | None = None
 
     def __len__(self) -> int:
@@ -33,23 +39,26 @@ class MergeTable:
     def merger(self) -> Merger:
         """Return what merges into the state; once it has begun, no block is applied."""
         if self._merger is None:
-            self._merger = self._begun()
+            self._merger = self._begin(self.state)
         return self._merger
 
-    def _begun(self) -> Merger:
-        content, merge = self._content, self._merge
-        state = merge.start() if content is None else merge.restored(content, lambda _: self._sums)
-        return self._begin(state)
+    @property
+    def state(self) -> MergeState:
+        """Return the state, as it was read or as the merge has left it."""
+        if self._state is None:
+            content, merge = self._content, self._merge
+            self._state = (
+                merge.start() if content is None else merge.restored(content, lambda _: self._sums)
+            )
+        return self._state
 
     def take_changes(self) -> bytes:
         """Return a block with the state, and with sums that came or went since the last one."""
-        state = self.merger.state
-        return _block(state, state.open.take_changes())
+        return _block(self.state, self.state.open.take_changes())
 
     def take_everything(self) -> bytes:
         """Return a block that makes all of it when applied to nothing."""
-        state = self.merger.state
-        return _block(state, state.open.take_everything())
+        return _block(self.state, self.state.open.take_everything())
 
     def apply(self, block: bytes) -> None:
         """Apply the next block; `StartRefused` if it is damaged."""

@@ -15,7 +15,7 @@ class Owned(Generic[Table]):
 
     `position` is the next source offset that is not in the table. `end` is where the next record in
     the partition of the state is expected. A partition that was just taken over is `touched`, so
-    that the next block names its owner. With the last block before it is given up, it has `left`.
+    that a block names its owner at once. With the last block before it is given up, it has `left`.
     """
 
     partition: int

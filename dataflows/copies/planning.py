@@ -9,6 +9,7 @@ from fugu.dataflows.flows.given import Given
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.planning import copied_aggregate, streams_plan
+from fugu.dataflows.flows.policies import PoliciesPlan
 from fugu.dataflows.flows.preparation import Preparation
 from fugu.dataflows.flows.sections import is_merged
 from fugu.dataflows.flows.starting import Look
@@ -26,18 +27,27 @@ from fugu.operators.temporal.temporal_perturbation import End
 class Planned:
     """Hold what a copy runs, through which client, and where its state is.
 
-    `plan` reads the source. An aggregate has a `merge`, too, which reads the internal log.
+    `plan` reads the source. An aggregate has a `merge`, too, which reads the internal log, and
+    `policies`, where these change while it runs.
     """
 
     plan: StreamsPlan | BoundingPlan
     client: CopyClient
     state: StateTopic
     merge: MergingPlan | None = None
+    policies: PoliciesPlan | None = None
 
     @property
     def plans(self) -> list[Plan]:
         """Return all plans."""
-        return [self.plan] if self.merge is None else [self.plan, self.merge]
+        every: list[Plan | None] = [self.plan, self.merge, self.policies]
+        return [one for one in every if one is not None]
+
+    def state_of(self, plan: Plan) -> StateTopic:
+        """Return the part of the state that is of one of the plans."""
+        if isinstance(plan, MergingPlan):
+            return self.state.of_merge()
+        return self.state.of_policies() if isinstance(plan, PoliciesPlan) else self.state
 
 
 def planned(file: PipelineFile, stop: StopFlag, finishing: End | None) -> Planned:
@@ -46,10 +56,10 @@ def planned(file: PipelineFile, stop: StopFlag, finishing: End | None) -> Planne
     given = Given.by(file)
     _looked_at(given, finishing)
     preparation = Preparation(given, stop, finishing)
-    plan, merge = _plans(preparation)
+    plan, merge, policies = _plans(preparation)
     assert given.copies is not None
     assert preparation.state_topic is not None
-    return Planned(plan, given.copies, preparation.state_topic, merge)
+    return Planned(plan, given.copies, preparation.state_topic, merge, policies)
 
 
 def looked_at_copy(file: PipelineFile, finishing: End | None) -> Look:
@@ -59,21 +69,25 @@ def looked_at_copy(file: PipelineFile, finishing: End | None) -> Look:
 
 def _looked_at(given: Given, finishing: End | None) -> Look:
     with silent() as warnings:
-        plan, merge = _plans(Preparation(given, StopFlag(), finishing, looking=True))
-    return Look([plan] if merge is None else [plan, merge], warnings)
+        plans = _plans(Preparation(given, StopFlag(), finishing, looking=True))
+    return Look([plan for plan in plans if plan is not None], warnings)
 
 
-def _plans(preparation: Preparation) -> tuple[StreamsPlan | BoundingPlan, MergingPlan | None]:
+def _plans(
+    preparation: Preparation,
+) -> tuple[StreamsPlan | BoundingPlan, MergingPlan | None, PoliciesPlan | None]:
     if is_merged(preparation.pipeline):
         return _aggregate(preparation)
     topics = find_topics(preparation.client, preparation.pipeline, preparation.begun)
     state = _begin(preparation, topics)
     plan = streams_plan(preparation, state, topics, None)
     preparation.enter(topics)
-    return plan, None
+    return plan, None, None
 
 
-def _aggregate(preparation: Preparation) -> tuple[BoundingPlan, MergingPlan]:
+def _aggregate(
+    preparation: Preparation,
+) -> tuple[BoundingPlan, MergingPlan, PoliciesPlan | None]:
     summing, merging = find_aggregate_topics(
         preparation.client, preparation.pipeline, preparation.begun
     )

@@ -14,7 +14,7 @@ from fugu.dataflows.base.errors import DeliveryFailed
 from fugu.dataflows.copies.instance import transactional_id
 from fugu.dataflows.copies.patience import PAUSE_SECONDS, Patience
 from fugu.dataflows.flows.plan import Plan
-from fugu.dataflows.kafka.client import CopyClient
+from fugu.dataflows.kafka.client import Bounds, CopyClient
 from fugu.dataflows.state.chain_reader import last_header
 from fugu.dataflows.state.changelog import Header
 from fugu.dataflows.state.state_topic import StateTopic
@@ -51,9 +51,22 @@ class Predecessors:
             self.client.copy_writer(identity, self.milliseconds).close()
 
     def end_last(self, partition: int) -> None:
-        """Do so with the owner that wrote the newest block that can be read."""
+        """Do so with the owner that wrote the newest block, and with whoever has one open."""
+        place = self.state.place(partition)
         with closing(self.client.reader(self.state.topic.name)) as reader:
-            self.end(last_header(reader, self.state.place(partition), self.state.opened))
+            bounds = reader.bounds([place])[place]
+            self.end(last_header(reader, place, bounds, self.state.opened))
+        self.end_open(partition, bounds.end)
+
+    def end_open(self, partition: int, start: int) -> None:
+        """Do so with whoever wrote the newest block from an offset on, which is not committed.
+
+        A copy that died while it claimed a partition is named nowhere else.
+        """
+        place = self.state.place(partition)
+        with closing(self.client.reader(self.state.topic.name, committed=False)) as reader:
+            bounds = Bounds(start, reader.bounds([place])[place].end)
+            self.end(last_header(reader, place, bounds, self.state.opened))
 
     def free_the_log(self, headers: Iterable[Header | None]) -> None:
         """Abort what dead owners left open in the internal log, which holds up all who read it.

@@ -101,28 +101,32 @@ class Takeover:
 
     def _chain(self, partition: int) -> tuple[ChainReader[CopiedTable], int]:
         """Read the chain to the end that the partition has now, open transactions included."""
-        topic, partition = self.state.topic.name, self.state.place(partition)
-        followed = self._followed.taken(partition)
+        topic, place = self.state.topic.name, self.state.place(partition)
+        followed = self._followed.taken(place)
         if followed is None:
-            found = ChainReader(topic, partition, self._fresh, self.state.opened)
+            found = ChainReader(topic, place, self._fresh, self.state.opened)
         else:
             found = followed[0]
         with closing(self.client.reader(topic, committed=False)) as reader:
-            bounds = reader.bounds([partition])[partition]
+            bounds = reader.bounds([place])[place]
         if followed is not None:
             bounds = Bounds(followed[1], bounds.end)
-        look = Patience(lambda: self.predecessors.end(found.header))
         with closing(self.client.reader(topic)) as reader:
-            _read_to(reader, partition, bounds, found, look)
+
+            def end_who_holds_it_up() -> None:
+                self.predecessors.end(found.header)
+                self.predecessors.end_open(partition, reader.position(place) or bounds.start)
+
+            _read_to(reader, place, bounds, found, Patience(end_who_holds_it_up))
         self._require_own(found)
         found.require_whole()
         if found.others:
             log.warning(
                 "topic %s, partition %d: %d records are not Fugu's; nobody else may write to it",
                 topic,
-                partition,
+                place,
                 found.others,
-                extra={"topic": topic, "partition": partition},
+                extra={"topic": topic, "partition": place},
             )
         return found, bounds.end
 

@@ -1,19 +1,22 @@
-"""Say what a copy does with what it reads: bound or sanitize records, or merge partial sums."""
+"""Say what a copy does with what it reads: bound or sanitize records, merge partial sums, or take
+changes of policies in."""
 
 from abc import ABC, abstractmethod
 from typing import Any
 
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.copies.merge_table import MergeTable
+from fugu.dataflows.copies.no_rows import NoRows
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.partitions import PartitionsPlan
 from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.flows.policies import Changes, PoliciesPlan
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.stages.measured_stage import MeasuredStage
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.temporal.temporal_perturbation import End
 
-CopiedTable = RowTable | MergeTable
+CopiedTable = RowTable | MergeTable | NoRows
 """Hold what a copy keeps of a partition."""
 
 
@@ -49,6 +52,8 @@ def work_of(plan: Plan) -> Work:
     """Return the work of a plan."""
     if isinstance(plan, MergingPlan):
         return _Merge(plan)
+    if isinstance(plan, PoliciesPlan):
+        return _Changes(plan)
     assert isinstance(plan, PartitionsPlan)
     return _Records(plan)
 
@@ -57,6 +62,8 @@ def fresh_table(plan: Plan) -> CopiedTable:
     """Return what a partition begins with."""
     if isinstance(plan, MergingPlan):
         return MergeTable(plan.merge, plan.merger)
+    if isinstance(plan, PoliciesPlan):
+        return NoRows()
     assert isinstance(plan, PartitionsPlan)
     return RowTable(plan.stage.start, plan.stage.ends)
 
@@ -115,3 +122,28 @@ class _Merge(Work):
 
     def finish(self, partition: int, table: Any, end: End) -> Any:
         raise TypeError("a merge holds nothing back")
+
+
+class _Changes(Work):
+    """Read changes of policies, of which nothing is kept: the merge remembers them."""
+
+    def __init__(self, plan: PoliciesPlan) -> None:
+        self._plan, self._topic = plan, plan.fingerprint.source_topic
+
+    def decoded(self, batch: Batch) -> Changes:
+        return self._plan.changes_of(batch)
+
+    def made(self, decoded: Any, table: Any) -> Any:
+        return decoded
+
+    def resumed(self, partition: int, table: Any) -> None:
+        """Show nothing."""
+
+    def written(self, partition: int, table: Any) -> None:
+        """Show nothing."""
+
+    def forget(self, partition: int) -> None:
+        self._plan.metrics.standing.positions.pop((self._topic, partition), None)
+
+    def finish(self, partition: int, table: Any, end: End) -> Any:
+        raise TypeError("changes of policies hold nothing back")

@@ -41,10 +41,11 @@ class LogPlan(Plan, Generic[Merged]):
 
     suffix: ClassVar[str] = ".merging"
     steps: ClassVar[list[str]] = ["log", "read", "merge", "releases", "sink"]
+    merge_step: ClassVar[str] = "merge"
 
     def items(self, batches: Stream[Batch]) -> KeyedStream[Merged]:
         """Read entries of the log, and release ticks that every partition has closed."""
-        return op.stateful_batch("merge", op.map("read", batches, self._read), self.step())
+        return op.stateful_batch(self.merge_step, op.map("read", batches, self._read), self.step())
 
     @abstractmethod
     def step(
@@ -66,7 +67,7 @@ class LogPlan(Plan, Generic[Merged]):
         if self.directory.is_empty:
             return
         pointers = resuming(self.directory.recovery).pointers
-        content = pointers.get((f"{self._flow}.merge", part_name(0)))
+        content = pointers.get((f"{self._flow}.{self.merge_step}", part_name(0)))
         if content is not None:
             header, _ = read(content)
             if place := header.get(self.kept):

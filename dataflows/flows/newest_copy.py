@@ -5,11 +5,13 @@ it, so that it would never be charged. The sink of single streams has one writer
 behind a graceful stop is of another copy, whatever file and key made it, unless it is there twice.
 """
 
+from collections.abc import Sequence
 from contextlib import closing
 
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
 from fugu.dataflows.flows.sections import is_merged
+from fugu.dataflows.flows.stopped_beside import BesideShards, MergeOnDisk
 from fugu.dataflows.flows.stopped_state import StoppedState, resumed_at
 from fugu.dataflows.kafka.client import Bounds, Client, Reader
 from fugu.dataflows.kafka.looking_client import LookingClient
@@ -18,6 +20,8 @@ from fugu.dataflows.publishing.control_topic import find_control
 from fugu.dataflows.publishing.lease import Leases, unit_of
 from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.records.published import record_digest, release_id_of
+from fugu.dataflows.state.directory import StateDirectory
+from fugu.dataflows.state.fingerprint import Fingerprint
 
 _LATE = 500_000
 """Count the offsets before a stop of which a copy may have come late."""
@@ -26,13 +30,34 @@ _OLDER = "it is an older copy, and would not be charged with it"
 
 def require_newest_copy(client: Client, file: PipelineFile, state: StoppedState) -> None:
     """Raise `StartRefused` if another copy was claimed since, or has published anything since."""
+    _require_own_claims(client, file, state.directories, state.fingerprints)
+    require_nothing_published_since(client, file, state)
+
+
+def require_newest_merge(client: Client, file: PipelineFile, merge: MergeOnDisk) -> None:
+    """Raise `StartRefused` if another copy of a merge was claimed, or has released, since."""
+    require_newest_claim(client, file, merge)
+    topic, name = merge.fingerprint.sink_topic, file.pipeline.name
+    require_nothing_behind(client, name, topic, 0, merge.published_to)
+
+
+def require_newest_claim(client: Client, file: PipelineFile, beside: BesideShards) -> None:
+    """Raise `StartRefused` if another copy of a directory beside the shards was claimed since."""
+    _require_own_claims(client, file, [beside.directory], [beside.fingerprint])
+
+
+def _require_own_claims(
+    client: Client,
+    file: PipelineFile,
+    directories: Sequence[StateDirectory],
+    fingerprints: Sequence[Fingerprint],
+) -> None:
     looking = LookingClient(client)
     control = find_control(looking, file.pipeline, find_ledger(looking, file.pipeline))
     if control is not None:
         with closing(Leases(looking, control, file.pipeline.name)) as leases:
-            pairs = zip(state.directories, state.fingerprints, strict=True)
+            pairs = zip(directories, fingerprints, strict=True)
             leases.require_own({unit_of(one, own.sink_identity): one.path for one, own in pairs})
-    require_nothing_published_since(client, file, state)
 
 
 def require_nothing_published_since(
@@ -40,8 +65,8 @@ def require_nothing_published_since(
 ) -> None:
     """Raise `StartRefused` if the sink holds, or may have held, a release from after the stop.
 
-    The merge of an aggregate is never written anew, and recognises its figures as at any start. A
-    sink that was made anew holds nothing of before.
+    The merge of an aggregate is looked at by itself, where it is written anew; otherwise it
+    recognises its figures as at any start. A sink that was made anew holds nothing of before.
     """
     first = state.first
     sink = client.topic(first.sink_topic)

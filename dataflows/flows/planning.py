@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.flows.anonymizing import AnonymizingPlan
 from fugu.dataflows.flows.asking import AskingPlan
 from fugu.dataflows.flows.bounding import BoundingPlan
@@ -27,6 +28,7 @@ from fugu.dataflows.flows.state_directories import merge_directory, policies_dir
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.client import Topic
 from fugu.dataflows.kinds import AggregateOperator, AnonymizeOperator
+from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.policy_changes import signatures_of
 from fugu.dataflows.pipeline.policy_topic import loss_remarks
 from fugu.dataflows.pipeline.topics import (
@@ -44,6 +46,7 @@ from fugu.dataflows.stages.log_entries import COVERED_KEY, POLICIES_KEY, partiti
 from fugu.dataflows.stages.merging import Merging
 from fugu.dataflows.stages.private_reports import PrivateReports
 from fugu.dataflows.state.directory import StateDirectory
+from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.state_topic import StateTopic
 from fugu.operators.anonymity.windows import AnonymizedWindows
 
@@ -132,15 +135,17 @@ def _merged(
             begun = plans[0].fingerprint.partitions_at_first
             plans.append(_merging(preparation, operator, directory, summing, merging, begun, wait))
         if wait is not None:
-            plans.append(_policies(preparation, summing, wait))
+            directory = policies_directory(preparation.file, preparation.directory_class)
+            directory.lock()
+            plans.append(_policies(preparation, summing, wait, directory))
     preparation.enter(topics)
     return plans
 
 
 def copied_aggregate(
     preparation: Preparation, summing: Topics, merging: Topics
-) -> tuple[BoundingPlan, MergingPlan]:
-    """Plan both dataflows of an aggregate whose state is in Kafka, for all partitions."""
+) -> tuple[BoundingPlan, MergingPlan, PoliciesPlan | None]:
+    """Plan the dataflows of an aggregate whose state is in Kafka, for all partitions."""
     operator, state = preparation.pipeline.operator, preparation.state_topic
     assert isinstance(operator, AggregateOperator)
     assert state is not None
@@ -148,9 +153,27 @@ def copied_aggregate(
     refuse_entries(preparation.client, summing.sink, state, keys)
     reading = preparation.reading(_bounding(preparation, operator, summing.source))
     bounding = preparation.plan(BoundingPlan, state, summing, **reading)
+    _require_a_place_for_each(preparation.pipeline, state, bounding.fingerprint)
     of_merge, begun = state.of_merge(), bounding.fingerprint.partitions_at_first
     refuse_entries(preparation.client, summing.sink, of_merge, keys)
-    return bounding, _merging(preparation, operator, of_merge, summing, merging, begun, None)
+    changing = preparation.pipeline.source.policies
+    wait = None if changing is None else PolicyWait(changing.topic)
+    merge = _merging(preparation, operator, of_merge, summing, merging, begun, wait)
+    if changing is None:
+        return bounding, merge, None
+    own_wait = PolicyWait(changing.topic)  # of a copy that may be another one than the merge's
+    return bounding, merge, _policies(preparation, summing, own_wait, state.of_policies())
+
+
+def _require_a_place_for_each(pipeline: Pipeline, state: StateTopic, stored: Fingerprint) -> None:
+    """Refuse a state topic without a place for policies: they did not change when it was made."""
+    needed = state.topic.partitions + stored.partitions - state.partitions
+    if needed > state.topic.partitions and pipeline.source.policies is not None:
+        raise KafkaUnavailable(
+            f"topic {state.topic.name} (state.topic) has {state.topic.partitions} partitions, and "
+            f"needs {needed} with source.policies. Add one: kafka-topics.sh --alter --topic "
+            f"{state.topic.name} --partitions {needed}"
+        )
 
 
 def _bounding(
@@ -194,8 +217,7 @@ def _merging(
     begun: int,
     wait: PolicyWait | None,
 ) -> MergingPlan:
-    groups = numbers_of(operator, preparation.mechanism)
-    identity = summing.source.identity
+    merge = merge_of(preparation, operator, summing.source, begun, waits=wait is not None)
     policies = policies_of(preparation.pipeline)
     if publishes_the_truth(preparation.pipeline):
         log.warning(
@@ -206,15 +228,10 @@ def _merging(
         home,
         merging,
         publisher=preparation.publisher(summing.source),
-        max_batch=max(1, min(preparation.pipeline.source.max_batch, _FIGURES_AT_ONCE // groups)),
-        merge=Merging(
-            preparation.mechanism,
-            preparation.scope,
-            identity,
-            begun,
-            groups,
-            waits=wait is not None,
+        max_batch=max(
+            1, min(preparation.pipeline.source.max_batch, _FIGURES_AT_ONCE // merge.groups)
         ),
+        merge=merge,
         ticks=operator.in_ticks(),
         figures=operator.figures(),
         wait=wait,
@@ -223,15 +240,24 @@ def _merging(
     )
 
 
-def _policies(preparation: Preparation, summing: Topics, wait: PolicyWait) -> Plan:
+def merge_of(
+    preparation: Preparation, operator: AggregateOperator, source: Topic, begun: int, *, waits: bool
+) -> Merging:
+    """Return the merge of a source, which had so many partitions when the pipeline had `begun`."""
+    mechanism, scope = preparation.mechanism, preparation.scope
+    groups = numbers_of(operator, mechanism)
+    return Merging(mechanism, scope, source.identity, begun, groups, waits=waits)
+
+
+def _policies(
+    preparation: Preparation, summing: Topics, wait: PolicyWait, home: StateDirectory | StateTopic
+) -> PoliciesPlan:
     signatures = signatures_of(preparation.file)
     assert signatures is not None
     policies = find_policies(preparation.client, preparation.pipeline, signatures.topic)
-    directory = policies_directory(preparation.file, preparation.directory_class)
-    directory.lock()
-    refuse_entries(preparation.client, summing.sink, directory, [POLICIES_KEY, COVERED_KEY])
-    first = 0 if directory.stored() else bounds_of(preparation.client, policies, [0])[0].start
+    refuse_entries(preparation.client, summing.sink, home, [POLICIES_KEY, COVERED_KEY])
+    first = 0 if home.stored() else bounds_of(preparation.client, policies, [0])[0].start
     for remark in loss_remarks(policies, signatures, first):
         log.warning("%s", remark)
     topics = Topics(policies, summing.sink, summing.dead_letters)
-    return preparation.plan(PoliciesPlan, directory, topics, signatures=signatures, wait=wait)
+    return preparation.plan(PoliciesPlan, home, topics, signatures=signatures, wait=wait)

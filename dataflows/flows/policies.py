@@ -24,7 +24,7 @@ from fugu.dataflows.flows.policy_source import Covering, PolicySource
 from fugu.dataflows.flows.policy_wait import PolicyEnd, PolicyWait
 from fugu.dataflows.kafka.client import Reader
 from fugu.dataflows.kafka.sink import Shared
-from fugu.dataflows.kafka.source import KafkaSource, part_name
+from fugu.dataflows.kafka.source import KafkaSource, StopFlag, part_name
 from fugu.dataflows.policies.change import UnusableChange
 from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.stages.log_entries import (
@@ -71,9 +71,14 @@ class PoliciesPlan(Plan):
 
     def source(self, topic: str, begin: dict[int, int], reader: Reader) -> KafkaSource:
         """Return the source, which says when it has been read to an end."""
-        uncommitted = partial(self.client.reader, topic, committed=False)
-        end = PolicyEnd(self.wait, self.metrics, self.stop, uncommitted, self._is_same)
+        end = self.end(self.stop)
         return PolicySource(topic, begin, reader, self.max_batch, self.stop, self.metrics, end)
+
+    def end(self, stop: StopFlag) -> PolicyEnd:
+        """Return what asks where the topic ends, until it is to `stop`."""
+        topic = self.fingerprint.source_topic
+        uncommitted = partial(self.client.reader, topic, committed=False)
+        return PolicyEnd(self.wait, self.metrics, stop, uncommitted, self._is_same)
 
     def _is_same(self) -> bool:
         topic = self.client.topic(self.fingerprint.source_topic)
@@ -120,8 +125,12 @@ class PoliciesPlan(Plan):
         return replace(outgoing, keys=[POLICIES_KEY] * len(outgoing.values))
 
     def _read(self, batch: Batch) -> tuple[str, Changes]:
+        return part_name(batch.partition), self.changes_of(batch)
+
+    def changes_of(self, batch: Batch) -> Changes:
+        """Return the changes that a batch holds."""
         with self.without_values("read", batch.partition, batch.offsets):
-            return part_name(batch.partition), self._changes_of(batch)
+            return self._changes_of(batch)
 
     def _changes_of(self, batch: Batch) -> Changes:
         if isinstance(batch, Covering):

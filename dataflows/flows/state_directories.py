@@ -1,6 +1,6 @@
 """Name the state directories of a pipeline: one for each shard, and those of an aggregate."""
 
-from fugu.dataflows.base.errors import NEW_PIPELINE, ConfigurationError
+from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.flows.sections import is_merged
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.state.directory import StateDirectory
@@ -12,9 +12,9 @@ def root_directory(file: PipelineFile) -> StateDirectory:
     if file.pipeline.state.in_kafka:
         raise ConfigurationError(
             f"{file.path}: state.store is kafka, so there is no state directory. This command "
-            "works on directories alone: nothing was done. With the file as it was, the pipeline "
-            "goes on. If it cannot, stop all copies, let out what is held back with fugu run "
-            f"--finish, and {NEW_PIPELINE}"
+            "works on directories alone: nothing was done. Stop all copies, take the state to disk "
+            "with fugu state move OLD NEW, run the command with NEW, and move the state into Kafka "
+            "again, into another state.topic"
         )
     return StateDirectory(file.resolve(file.pipeline.state.directory))
 

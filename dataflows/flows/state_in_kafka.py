@@ -34,8 +34,8 @@ def find_state(
     if source is None:
         return None
     name = pipeline.state_topic
-    merges = int(pipeline.operator.stage.merges)
-    wanted = source.partitions + merges
+    beside = int(pipeline.operator.stage.merges) + int(pipeline.source.policies is not None)
+    wanted = source.partitions + beside
     topic, sink = client.topic(name), client.topic(pipeline.sink.topic)
     if topic is None and pipeline.sink.create:
         client.create_topic(name, wanted, SETTINGS | _as_safe_as(sink))
@@ -43,7 +43,7 @@ def find_state(
     problem = _problem(topic, name, wanted, sink)
     if topic is None or problem is not None:
         raise KafkaUnavailable(problem or name)
-    own = topic.partitions - merges
+    own = topic.partitions - beside
     return StateTopic(client, topic, pipeline.name, creator, secret, partitions=own)
 
 

@@ -1,10 +1,11 @@
-"""Write the directory of a shard as a graceful stop leaves it, for a state that was elsewhere.
+"""Write a directory as a graceful stop leaves it, for a state that was elsewhere.
 
 bytewax itself writes its recovery store: a dataflow with the steps of the pipeline runs once over
 one item for each partition, and its parts have nothing but their snapshots. So a start resumes as
 after a graceful stop, and `--finish` finds what streams hold back.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -22,53 +23,54 @@ from bytewax.run import cli_main
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.flows.plan import flow_name
 from fugu.dataflows.kafka.source import part_name
+from fugu.dataflows.stages.merging import MergeState
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.exchange import Exchange
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.lease_file import LeaseFile
 from fugu.dataflows.state.next_directory import Columns
 from fugu.dataflows.state.recovery import Resuming, resuming
-from fugu.dataflows.state.row_log import RowLog
+from fugu.dataflows.state.row_log import BlockLog, RowLog
 from fugu.dataflows.state.row_table import RowTable
 
 Offsets = Mapping[int, int]
 Held = TypeVar("Held")
 
 
-@dataclass(frozen=True)
-class StoppedShard:
-    """Hold tables and source positions of the partitions of a shard, and where its sinks end.
+@dataclass(frozen=True, kw_only=True)
+class _Stopped(ABC):
+    """Hold source positions of the partitions of a dataflow, and where its sinks end.
 
-    `ends` are offsets by the name of the step that writes them.
+    `suffix` tells it from others of the same pipeline; `ends` are offsets by the name of the step
+    that writes them.
     """
 
     fingerprint: Fingerprint
-    tables: Mapping[int, RowTable]
     positions: Offsets
     ends: Mapping[str, Offsets]
     source_step: str
-    stage_step: str
+    stage_step: str = ""
+    suffix: str = ""
 
-    def write(self, exchange: Exchange, directory: StateDirectory, columns: Columns) -> None:
+    def write(self, exchange: Exchange, directory: StateDirectory) -> None:
         """Write what is to take the place of a directory, durably; it keeps its claims."""
-        new = exchange.new(directory.path)
+        new, own = exchange.new(directory.path), self.fingerprint.own_partitions
         LeaseFile.read(directory.path).write(new.path)
         new.create(self.fingerprint)
-        pointers = {p: self._row_log(new.rows, p, columns) for p in self.fingerprint.own_partitions}
-        self._write_store(new.recovery, pointers)
-        new.note_stop({p: self.positions[p] for p in self.fingerprint.own_partitions})
+        self._write_store(new.recovery, {p: self._snapshot(new.rows, p) for p in own})
+        new.note_stop({p: self.positions[p] for p in own})
 
-    def _row_log(self, rows: Path, partition: int, columns: Columns) -> bytes:
-        log = RowLog(rows, partition, *columns)
-        log.table = self.tables[partition]
-        return log.append()
+    @abstractmethod
+    def _snapshot(self, rows: Path, partition: int) -> bytes:
+        """Write what the stage keeps of a partition; return its snapshot."""
 
     def _write_store(self, store: Path, pointers: Mapping[int, bytes]) -> None:
-        name, own = flow_name(self.fingerprint.pipeline), self.fingerprint.own_partitions
-        flow = Dataflow(name)
+        name = flow_name(f"{self.fingerprint.pipeline}{self.suffix}")
+        flow, own = Dataflow(name), self.fingerprint.own_partitions
         source = _Source(_named(self.positions, own), _named(pointers, own))
         items = op.input(self.source_step, flow, source)
-        kept = op.stateful_batch(self.stage_step, items, _Pointer)
+        stage, pointing = self.stage_step, pointers if self.stage_step else {}
+        kept = op.stateful_batch(stage, items, _Pointer) if stage else items
         for step, ends in self.ends.items():
             op.output(step, kept, _Sink(_named(ends, own)))
         config = RecoveryConfig(str(store))
@@ -76,10 +78,43 @@ class StoppedShard:
         steps = {self.source_step: self.positions, **self.ends}
         wanted = Resuming(
             {(f"{name}.{s}", part_name(p)): at[p] for s, at in steps.items() for p in own},
-            {(f"{name}.{self.stage_step}", part_name(p)): pointers[p] for p in own},
+            {(f"{name}.{stage}", part_name(p)): at for p, at in pointing.items()},
         )
         if resuming(store) != wanted:
             raise FuguError(f"bytewax has written another recovery store {store} than it was told")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoppedShard(_Stopped):
+    """Hold the tables of the partitions of a shard, of these `columns`."""
+
+    tables: Mapping[int, RowTable]
+    columns: Columns
+
+    def _snapshot(self, rows: Path, partition: int) -> bytes:
+        log = RowLog(rows, partition, *self.columns)
+        log.table = self.tables[partition]
+        return log.append()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoppedMerge(_Stopped):
+    """Hold the state of the merge of an aggregate, whose sums go into a log `kept`."""
+
+    state: MergeState
+    kept: str
+
+    def _snapshot(self, rows: Path, partition: int) -> bytes:
+        log = BlockLog(rows, partition, self.state.open, of=self.kept)
+        return self.state.encoded(log.append().decode())
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoppedReader(_Stopped):
+    """Hold nothing but how far something is read, and written on."""
+
+    def _snapshot(self, rows: Path, partition: int) -> bytes:
+        return b""
 
 
 class _Source(FixedPartitionedSource[tuple[str, bytes], int]):

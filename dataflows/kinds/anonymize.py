@@ -69,7 +69,7 @@ class AnonymizeOperator(OperatorSection):
     )
     reads = frozenset({"sensitive", "taxonomy", "quantum", "ticks", "linked"})
     stage = StageKind.WINDOW
-    copies_run_it = False
+    on_disk_because = "a window may take longer to anonymise than a Kafka transaction lasts"
     evaluation: ClassVar[Evaluation] = "anonymity"
     claims_about = "the people of a window"
     source_budget = False

@@ -1,10 +1,10 @@
 from typing import Literal
 
-from fugu.dataflows.kinds.families.collected import CollectedOperator
+from fugu.dataflows.kinds.families.collected import AskingOperator
 from fugu.operators.ldp_ids.lba import CollectedBudgetAbsorption
 
 
-class LbaOperator(CollectedOperator):
+class LbaOperator(AskingOperator):
     """Count users when it pays, by reports of everybody with the budget of skipped ticks."""
 
     order = 453

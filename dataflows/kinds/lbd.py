@@ -1,10 +1,10 @@
 from typing import Literal
 
-from fugu.dataflows.kinds.families.collected import CollectedOperator
+from fugu.dataflows.kinds.families.collected import AskingOperator
 from fugu.operators.ldp_ids.lbd import CollectedBudgetDistribution
 
 
-class LbdOperator(CollectedOperator):
+class LbdOperator(AskingOperator):
     """Count users when it pays, by reports of everybody with half of what the window has left."""
 
     order = 452

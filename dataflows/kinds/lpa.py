@@ -1,10 +1,10 @@
 from typing import Literal
 
-from fugu.dataflows.kinds.families.collected import CollectedOperator
+from fugu.dataflows.kinds.families.collected import AskingOperator
 from fugu.operators.ldp_ids.lpa import CollectedPopulationAbsorption
 
 
-class LpaOperator(CollectedOperator):
+class LpaOperator(AskingOperator):
     """Count users when it pays, by as many as skipped ticks have left."""
 
     order = 456

@@ -1,10 +1,10 @@
 from typing import Literal
 
-from fugu.dataflows.kinds.families.collected import CollectedOperator
+from fugu.dataflows.kinds.families.collected import AskingOperator
 from fugu.operators.ldp_ids.lpd import CollectedPopulationDistribution
 
 
-class LpdOperator(CollectedOperator):
+class LpdOperator(AskingOperator):
     """Count users when it pays, by half of those whom the window has left."""
 
     order = 455

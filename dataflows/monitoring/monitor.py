@@ -15,6 +15,7 @@ from fugu.dataflows.flows.log_reading import LogPlan
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.partitions import PartitionsPlan
 from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.flows.policies import PoliciesPlan
 from fugu.dataflows.monitoring.budgets import Budgets
 from fugu.dataflows.monitoring.clocks_ahead import ClocksAhead
 from fugu.dataflows.monitoring.figures import FiguresWait, PoliciesBehind, UsersWait
@@ -157,6 +158,8 @@ class Monitor:
         for plan in plans:
             if isinstance(plan, MergingPlan) and plan.wait is not None:
                 sentinels.append(PoliciesBehind(plan.wait))
+            if isinstance(plan, PoliciesPlan) and isinstance(plan.home, StateTopic):
+                sentinels.append(PoliciesBehind(plan.wait))  # the merge may be another copy's
             if isinstance(plan, LogPlan):
                 sentinels.append(FiguresWait(topic, metrics.standing, plan.ticks))
             if isinstance(plan, PartitionsPlan) and isinstance(plan.codec.wire, Registered):

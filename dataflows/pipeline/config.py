@@ -78,15 +78,11 @@ class Pipeline(Section):
     def _check_state_in_kafka(self) -> None:
         """Refuse what a state in Kafka cannot carry, or does not carry yet."""
         operator, kafka = self.operator, self.kafka
-        if not operator.copies_run_it:
+        if operator.on_disk_because:
             raise ValueError(
-                f"state.store: a state in Kafka does not carry {operator.kind} yet; write "
-                "store: disk and a directory"
-            )
-        if self.source.policies is not None:
-            raise ValueError(
-                "source.policies: with store: kafka policies cannot change while the pipeline "
-                "runs yet; delete it, or write store: disk and a directory"
+                f"state.store: a state in Kafka does not carry {operator.kind} yet: "
+                f"{operator.on_disk_because}. Write store: disk, directory: PATH and shards: N, "
+                "and start it with fugu run --processes N, or --shard on several machines"
             )
         if kafka.broker == "embedded":
             raise ValueError(

@@ -24,12 +24,13 @@ from fugu.dataflows.base.errors import (
 from fugu.dataflows.base.native_stderr import native_stderr_hidden
 from fugu.dataflows.copies.copy import Copy
 from fugu.dataflows.copies.dataflow import EPOCH, dataflow_of
-from fugu.dataflows.copies.instance import instance, merging
+from fugu.dataflows.copies.instance import changing, instance, merging
 from fugu.dataflows.copies.planning import Planned, planned
 from fugu.dataflows.copies.settings import CopySettings
 from fugu.dataflows.flows.bounding import BoundingPlan
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.flows.policies import PoliciesPlan
 from fugu.dataflows.flows.sections import end_of
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.client import identity_of
@@ -75,7 +76,8 @@ def _measured(made: Planned, monitor: Monitor) -> Planned:
     plan, *others = monitor.observe(made.plans)
     assert isinstance(plan, StreamsPlan | BoundingPlan)
     merge = next((one for one in others if isinstance(one, MergingPlan)), None)
-    return replace(made, plan=plan, merge=merge)
+    policies = next((one for one in others if isinstance(one, PoliciesPlan)), None)
+    return replace(made, plan=plan, merge=merge, policies=policies)
 
 
 def _run(file: PipelineFile, made: Planned, name: str) -> None:
@@ -111,7 +113,9 @@ class _Copies:
         name = self._name if workers == 1 else f"{self._name}-{worker}"
         copies = [self._copy(made.plan, made.state, name)]
         if made.merge is not None:
-            copies.append(self._copy(made.merge, made.state.of_merge(), merging(name)))
+            copies.append(self._copy(made.merge, made.state_of(made.merge), merging(name)))
+        if made.policies is not None:
+            copies.append(self._copy(made.policies, made.state_of(made.policies), changing(name)))
         return copies
 
     def _copy(self, plan: Plan, state: StateTopic, name: str) -> Copy:

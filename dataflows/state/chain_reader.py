@@ -10,7 +10,7 @@ from typing import Generic
 from pydantic import ValidationError
 
 from fugu.dataflows.base.errors import StartRefused
-from fugu.dataflows.kafka.client import Reader
+from fugu.dataflows.kafka.client import Bounds, Reader
 from fugu.dataflows.state.changelog import Chain, Header, OtherFormat, Place, read
 from fugu.dataflows.state.row_log import Table
 from fugu.dataflows.state.state_topic import FINGERPRINT
@@ -139,9 +139,9 @@ class ChainReader(Generic[Table]):
         self.table, self.header = self._fresh(), None
 
 
-def last_header(reader: Reader, partition: int, opened: Opened) -> Header | None:
-    """Return the header of the newest block that can be read now; its rows are not looked at."""
-    found, bounds = None, reader.bounds([partition])[partition]
+def last_header(reader: Reader, partition: int, bounds: Bounds, opened: Opened) -> Header | None:
+    """Return the header of the newest block within bounds; its rows are not looked at."""
+    found = None
     for batch in reader.read_range(partition, bounds.start, bounds.end):
         for key, value in zip(batch.keys, batch.values, strict=True):
             place = Place.of(key)

@@ -158,10 +158,10 @@ _ADVICE = {
     "dead_letters_identity": "the dead-letter topic was deleted and created again; " + _AGAIN,
 }
 NOT_IN_KAFKA = (
-    "But with state.store: kafka no command can change a state yet, neither fugu migrate nor fugu "
-    "state ...: restore what changed, and the pipeline goes on. If that cannot be, stop all "
-    "copies, let out what is held back with fugu run --finish under the old file, and "
-    f"{NEW_PIPELINE}."
+    "These commands change a state on disk alone. With state.store: kafka, restore what changed, "
+    "and the pipeline goes on. If it is to change: stop all copies, move the state to disk with "
+    "fugu state move OLD NEW, of which OLD is the file that ran last, run the command there, and "
+    "move the state into Kafka again, into another state.topic."
 )
 """Follows advice that is for states on disk."""
 _NEVER_SHOWN = {"law", "reading", "secret_check"}

@@ -194,28 +194,29 @@ def read_rows(
     return table if before is None else before.converted(table, start, exhaustible)
 
 
+def pointed_at(directory: Path, pointer: bytes, of: str) -> Iterator[bytes]:
+    """Yield the blocks of a pointer; `StartRefused` where a part of them is missing."""
+    partition, generation, length = _place(pointer)
+    path = _path(directory, of, partition, generation)
+    _require_length(path, length)
+    yield from blocks(path, length)
+
+
 def resumed_blocks(directory: Path, partition: int, pointer: bytes | None) -> Iterator[bytes]:
     """Yield the blocks that a start goes on with: those of a pointer, or those carried over.
 
     Raises `StartRefused` where a part of them is missing or damaged.
     """
     if pointer is not None:
-        yield from _pointed_at(directory, pointer, _ROWS)
+        yield from pointed_at(directory, pointer, _ROWS)
     elif (path := _path(directory, _ROWS, partition, 0)).exists():
         yield from blocks(path, path.stat().st_size)
 
 
 def require_whole(directory: Path, pointer: bytes, of: str = _ROWS) -> None:
     """Raise what `load` raises where a part of a log is missing or damaged, and change nothing."""
-    for block in _pointed_at(directory, pointer, of):
+    for block in pointed_at(directory, pointer, of):
         read(block)
-
-
-def _pointed_at(directory: Path, pointer: bytes, of: str) -> Iterator[bytes]:
-    partition, generation, length = _place(pointer)
-    path = _path(directory, of, partition, generation)
-    _require_length(path, length)
-    yield from blocks(path, length)
 
 
 def _require_length(path: Path, length: int) -> None:

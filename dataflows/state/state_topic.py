@@ -1,8 +1,9 @@
 """Begin a state in a compacted topic of Kafka, and say what a state there belongs to.
 
 Partition i holds the chain of partition i of the source. The merge of an aggregate has one more
-partition, behind these, and a fingerprint of its own. A fingerprint is the first record of every
-partition; whoever is given a partition compares it before anything else.
+partition, behind these, and the reader of policies that change another one; both have a fingerprint
+of their own. A fingerprint is the first record of every partition; whoever is given a partition
+compares it before anything else.
 """
 
 import time
@@ -64,6 +65,13 @@ class StateTopic:
 
     def of_merge(self) -> "StateTopic":
         """Return what the same topic holds of the merge."""
+        return self._beside(self.partitions)
+
+    def of_policies(self) -> "StateTopic":
+        """Return what the same topic holds of policies that change."""
+        return self._beside(self.partitions + 1)
+
+    def _beside(self, place: int) -> "StateTopic":
         return StateTopic(
             self.client,
             self.topic,
@@ -71,7 +79,7 @@ class StateTopic:
             self._creator,
             self._secret,
             partitions=1,
-            first=self.partitions,
+            first=place,
         )
 
     def place(self, partition: int) -> int:

@@ -79,8 +79,11 @@ class City:
         return here == there and enough and here[1] == whole.refused
 
     def _counts(self, document: Document) -> list[int]:
-        topics = ("topic", "dead_letters", "partials")
-        return [sum(map(len, self.read(document, topic).values())) for topic in topics]
+        return [self.count(topic, document) for topic in ("topic", "dead_letters", "partials")]
+
+    def count(self, topic: str, document: Document | None = None) -> int:
+        """How many records a topic of the copied pipeline has."""
+        return sum(map(len, self.read(document or self.copied, topic).values()))
 
     def require_one_run(self) -> None:
         """Figures, dead letters and partial sums are those of the disk store, once each."""

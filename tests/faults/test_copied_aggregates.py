@@ -13,10 +13,12 @@ from random import Random
 
 import pytest
 
-from tests.faults.copied_city import OWNERS, City, Led
+from tests.faults.copied_city import OWNERS, TICKS, USERS, City, Led
 from tests.faults.copies import named
 from tests.faults.feeding import PARTITIONS
 from tests.faults.killed_shards import Whole
+from tests.faults.test_aggregate_crashes import ZONES, trips
+from tests.faults.test_asked_users import OPERATOR as ASKED
 from tests.faults.test_capped_totals_crashes import DISTRICTS, rentals
 from tests.faults.test_capped_totals_crashes import OPERATOR as CAPPED
 from tests.faults.test_capped_totals_crashes import TICKS as RENTALS_TICKS
@@ -49,9 +51,19 @@ def totals(bootstrap: str, topics: TopicFactory, parts: int) -> City:
     return City.of(bootstrap, topics, rentals(), operator, RENTED, parts)
 
 
+def reports(bootstrap: str, topics: TopicFactory, parts: int) -> City:
+    """Everybody reports at ticks that are fixed, with noise of their own."""
+    placed, late = trips(USERS, TICKS)
+    whole = Whole((TICKS - 1) * len(ZONES), late, (TICKS - 1) * PARTITIONS)
+    operator = ASKED | {"kind": "lpu"}
+    return City.of(bootstrap, topics, placed, operator, whole, parts)
+
+
 @pytest.mark.acceptance
 @pytest.mark.usefixtures("in_process")
-@pytest.mark.parametrize("make_city", [moving, capped, totals], ids=["moving", "capped", "totals"])
+@pytest.mark.parametrize(
+    "make_city", [moving, capped, totals, reports], ids=lambda make: make.__name__
+)
 def test_copies_that_die_at_random_points_leave_the_figures_of_one_run(
     bootstrap: str,
     topics: TopicFactory,

@@ -11,9 +11,11 @@ import pytest
 
 from fugu.dataflows.base.errors import GivenAway, ReleaseMismatch, StartRefused
 from fugu.dataflows.base.metrics import FOREIGN_WRITES
+from fugu.dataflows.copies.accounts import Account
 from fugu.dataflows.copies.planning import planned
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.group_metadata import GroupMetadata
+from fugu.dataflows.kafka.native.copy_writer import NativeCopyWriter
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.per_record import PerRecord
@@ -39,7 +41,15 @@ def test_what_is_on_its_way_is_neither_cut_nor_joined_by_more(house: House) -> N
     house.require_one_outcome_each()
 
 
-def test_closing_commits_nothing_and_the_successor_publishes_the_same_bytes(house: House) -> None:
+def test_closing_commits_nothing_and_the_successor_publishes_the_same_bytes(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tails, look = list[int](), Account.look
+
+    def looked(account: Account, *places: Any, **begun: Any) -> None:
+        look(account, *places, **begun)
+        tails.append(len(account.tail))
+
     copy = house.first()
     take_in(copy, house.feed())
     copy.cut()
@@ -49,11 +59,11 @@ def test_closing_commits_nothing_and_the_successor_publishes_the_same_bytes(hous
     assert copy.owned == {}
     assert len(house.released()) == FEW
     assert len(house.released("read_uncommitted")) == 2 * FEW
+    monkeypatch.setattr(Account, "look", looked)
     successor = house.successor()
-    [account, *_] = successor.owned[0].accounts
-    assert len(account.tail) == FEW
+    assert tails == [FEW, 0]
     take_in(successor, house.fed)
-    assert account.tail == {}
+    assert not any(account.tail for account in successor.owned[0].accounts)
     successor.cut()
     house.require_one_outcome_each()
 
@@ -142,6 +152,34 @@ def test_a_restore_waits_for_an_open_transaction_and_reads_what_is_committed_beh
     assert successor.owned[0].position >= house.fed
     assert len(successor.owned[0].table) == 7
     house.require_one_outcome_each()
+
+
+@pytest.mark.parametrize("killed_in", ["send_offsets", "commit"])
+def test_a_copy_that_died_while_it_claimed_a_partition_holds_up_nobody(
+    house: House, monkeypatch: pytest.MonkeyPatch, killed_in: str
+) -> None:
+    """Only what it has not committed names it. Kafka would end its transaction after 10 to 20 s."""
+    first = house.first()
+    take_in(first, house.feed())
+    first.cut()
+    with monkeypatch.context() as planted:
+        planted.setattr(NativeCopyWriter, killed_in, _killed)
+        with pytest.raises(_Killed):
+            house.successor()
+    [dead] = house.copies.running
+    dead._member.close()
+    house.copies.running.clear()
+    began = time.monotonic()
+    house.successor()
+    assert time.monotonic() - began < 8
+
+
+class _Killed(BaseException):
+    """What no handler takes for an error."""
+
+
+def _killed(*_: Any) -> None:
+    raise _Killed
 
 
 def test_a_generation_that_is_aborted_takes_nothing_back(

@@ -242,10 +242,10 @@ def test_a_partition_is_taken_over_while_another_copy_writes_to_the_internal_log
 def test_partial_sums_that_a_dead_copy_left_open_hold_up_nobody_once_it_has_a_successor(
     city: City, copies: Led
 ) -> None:
+    """Though it has died before its first cut: it claimed its partitions before it wrote."""
     log, client = city.copied["sink"]["partials"], copies.planned.client
     dead = copies.add(merges=False)
     copies.until(lambda: len(dead.owned) == PARTITIONS)
-    dead.cut()
     city.produce(0)
     copies.until(lambda: dead.owned[0].accounts[0].published > 0)
     dead._writer.acknowledge()

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -20,6 +22,7 @@ from tests.kafka.topics import TopicFactory
 RECORDS = 2_000
 COMMIT = "fugu.dataflows.copies.sole_member.SoleMember.commit"
 CREATE = "fugu.dataflows.state.state_topic.StateTopic.create"
+WRITE_MERGE = "fugu.dataflows.flows.written_state.StoppedMerge.write"
 WRITE = "fugu.dataflows.flows.written_state.StoppedShard.write"
 CLAIM = "fugu.dataflows.copies.moving_back._claim"
 FINISH = "fugu.dataflows.state.exchange.Exchange.finish"
@@ -54,18 +57,18 @@ class Journey:
             process.wait_until(lambda: committed(self.bootstrap, self.kafka) == feed.fed)
             assert process.stop() == 0, process.stderr
 
-    def cut_short(self, place: str, move: Callable[[], int]) -> None:
-        """End a move where it comes to a place."""
+    def cut_short(self, place: str, move: Callable[[], int], at: int = 1) -> None:
+        """End a move where it comes to a place for so many times."""
         with self.monkeypatch.context() as patched:
-            patched.setattr(place, _end)
+            patched.setattr(place, _ending(place, at))
             with pytest.raises(KeyboardInterrupt):
                 move()
 
-    def into_kafka(self, file: Path, cuts: Sequence[str] = ()) -> None:
+    def into_kafka(self, file: Path, cuts: Sequence[tuple[str, int]] = ()) -> None:
         """Move into Kafka; until it is done, neither store goes on."""
         files = PipelineFile.read(self.on_disk), PipelineFile.read(file)
-        for place in cuts:
-            self.cut_short(place, lambda: moving.move(*files))
+        for place, at in cuts:
+            self.cut_short(place, lambda: moving.move(*files), at)
             self._refused(files[0], IN_KAFKA)
             self._refused(files[1], "there is no state for them|was cut short, run it once more")
         assert moving.move(*files) == moving.move(*files) > 0
@@ -77,7 +80,7 @@ class Journey:
         files = PipelineFile.read(self.in_kafka), PipelineFile.read(self.on_disk)
         for place in cuts:
             self.cut_short(place, lambda: moving_back.move_back(*files))
-            if place in (WRITE, COMMIT):
+            if place in (WRITE, WRITE_MERGE, COMMIT):
                 looked_at_copy(files[0], None)
             else:
                 self._refused(files[0], ON_DISK)
@@ -105,15 +108,31 @@ def journey(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("into_kafka", "onto_disk"),
+    [
+        ([(CREATE, 1)], [COMMIT]),
+        pytest.param(
+            [(COMMIT, 1), (COMMIT, 3), (CREATE, 1)],
+            [WRITE, COMMIT, CLAIM, FINISH],
+            marks=pytest.mark.acceptance,
+        ),
+    ],
+    ids=["two cuts", "a cut anywhere"],
+)
 def test_disk_to_kafka_to_disk_releases_what_is_released_without_a_move(
-    journey: Journey, topics: TopicFactory, tmp_path: Path
+    journey: Journey,
+    topics: TopicFactory,
+    tmp_path: Path,
+    into_kafka: Sequence[tuple[str, int]],
+    onto_disk: Sequence[str],
 ) -> None:
     private = stream(RECORDS, seed=29)
     with paced_feed(journey.bootstrap, journey.kafka, private) as feed:
         journey.run(journey.on_disk, feed, 0.4)
-        journey.into_kafka(journey.in_kafka, [COMMIT, CREATE])
+        journey.into_kafka(journey.in_kafka, into_kafka)
         journey.run(journey.in_kafka, feed, 0.7)
-        journey.onto_disk([WRITE, COMMIT, CLAIM, FINISH])
+        journey.onto_disk(onto_disk)
         journey.run(journey.on_disk, feed, 1.0)
     alone = on_disk(journey.kafka, topics)
     assert published(journey.bootstrap, journey.kafka) == undisturbed(
@@ -161,5 +180,13 @@ def test_a_state_is_not_moved_while_a_copy_runs(journey: Journey) -> None:
         assert copy.stop() == 0, copy.stderr
 
 
-def _end(*_: object) -> None:
-    raise KeyboardInterrupt
+def _ending(place: str, at: int) -> Callable[..., object]:
+    """What is there, until it is called for so many times."""
+    original, calls = resolve_name(place), count(1)
+
+    def ending(*arguments: object) -> object:
+        if next(calls) == at:
+            raise KeyboardInterrupt
+        return original(*arguments)
+
+    return ending

@@ -42,7 +42,6 @@ class CollectedOperator(AggregateOperator):
         "correlation": "correlation: {kind} does not have it; delete it",
     }
     stays_because = "each partition keeps what its own users have spent"
-    copies_run_it = False
     collector: ClassVar[type[Collector]]
 
     groups: Annotated[Alphabet, Field(min_length=2)]
@@ -132,3 +131,9 @@ class CollectedOperator(AggregateOperator):
             "says how many of them the figures come from.",
             "records that came late, and users beyond state.max_keys, are not in the figures.",
         ]
+
+
+class AskingOperator(CollectedOperator):
+    """Let the collector decide at every tick what its users are asked."""
+
+    on_disk_because = "what it asks users stands in the internal log, which only shards hear yet"

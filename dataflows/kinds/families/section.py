@@ -101,8 +101,8 @@ class OperatorSection(Section, ABC):
     instead: ClassVar[Mapping[str, str]] = {}
     """Hold the answers to keys that only other kinds of the family have."""
 
-    copies_run_it: ClassVar[bool] = True
-    """Say whether copies run the kind, whose state is in Kafka."""
+    on_disk_because: ClassVar[str] = ""
+    """Say what copies, whose state is in Kafka, cannot do for the kind; empty where they run it."""
 
     kind: str
     """The kind of operator."""

@@ -39,10 +39,17 @@ def written(tmp_path: Path) -> StateDirectory:
         update={"shard": 1, "shards": 2, "partitions": 4, "source_begin": begin}
     )
     exchange, directory = Exchange(tmp_path), StateDirectory(tmp_path / "shard-0001")
-    steps = StreamsPlan.steps[0], StreamsPlan.stage_step
     rows = {1: table(ada=7, bob=2), 3: table()}
-    shard = StoppedShard(fingerprint, rows, POSITIONS, ENDS, *steps)
-    shard.write(exchange, directory, (columns, None))
+    shard = StoppedShard(
+        fingerprint=fingerprint,
+        tables=rows,
+        positions=POSITIONS,
+        ends=ENDS,
+        source_step=StreamsPlan.steps[0],
+        stage_step=StreamsPlan.stage_step,
+        columns=(columns, None),
+    )
+    shard.write(exchange, directory)
     assert directory.is_empty
     exchange.decide([], [directory.path], COMMAND)
     exchange.finish()

@@ -8,7 +8,6 @@ from typer.testing import CliRunner
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.cli.fugu import app
-from fugu.dataflows.copies.moving import move
 from fugu.dataflows.flows.state_directories import root_directory, stored_fingerprint
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.dealing import dealt, shard_numbers
@@ -28,7 +27,7 @@ def test_nothing_on_disk_belongs_to_it(tmp_path: Path) -> None:
     file = read(tmp_path, KAFKA)
     assert file.pipeline.state_topic == "heart-zones.state"
     assert stored_fingerprint(file) is None
-    with pytest.raises(ConfigurationError, match=r"there is no state directory.*--finish"):
+    with pytest.raises(ConfigurationError, match=r"no state directory.*fugu state move OLD NEW"):
         root_directory(file)
     assert dealt(file.pipeline, 3) == [[], [], []]
     with pytest.raises(ConfigurationError, match="consumer group deals partitions out"):
@@ -107,15 +106,16 @@ def merged(path: Path, operator: dict[str, Any], **state: Any) -> PipelineFile:
 WINDOWED = {"kind": "pba", "epsilon": 1.0, "window": 4, "groups": ["a", "b"]}
 
 
-def test_an_aggregate_may_have_its_state_in_kafka(tmp_path: Path) -> None:
-    assert merged(tmp_path, WINDOWED, **KAFKA).pipeline.state.in_kafka
+@pytest.mark.parametrize("kind", ["pba", "lsp"])
+def test_an_aggregate_may_have_its_state_in_kafka(tmp_path: Path, kind: str) -> None:
+    assert merged(tmp_path, WINDOWED | {"kind": kind}, **KAFKA).pipeline.state.in_kafka
 
 
 @pytest.mark.parametrize(
     "operator",
     [
         WINDOWED | {"kind": "lbd"},
-        WINDOWED | {"kind": "lsp"},
+        WINDOWED | {"kind": "lpa"},
         {
             "kind": "anonymize",
             "sensitive": "diagnosis",
@@ -131,12 +131,8 @@ def test_other_kinds_that_merge_are_refused_until_they_are_carried(
     tmp_path: Path, operator: dict[str, Any]
 ) -> None:
     """Never silently wrong: a merge without its state would begin every budget again."""
-    with pytest.raises(ConfigurationError, match=f"does not carry {operator['kind']} yet"):
+    with pytest.raises(
+        ConfigurationError, match=f"does not carry {operator['kind']} yet"
+    ) as refused:
         merged(tmp_path, operator, **KAFKA)
-
-
-def test_an_aggregate_that_ran_on_disk_stays_there(tmp_path: Path) -> None:
-    old = merged(tmp_path / "old", WINDOWED, directory="state")
-    new = merged(tmp_path / "new", WINDOWED, **KAFKA)
-    with pytest.raises(ConfigurationError, match="cannot be moved into Kafka yet"):
-        move(old, new)
+    assert "Write store: disk, directory: PATH and shards: N" in str(refused.value)

@@ -57,7 +57,7 @@ def test_the_same_pipeline_continues_whatever_its_topics_hold_now() -> None:
 
 
 def test_a_change_of_a_state_in_kafka_is_refused_with_what_can_be_done_there() -> None:
-    with pytest.raises(StartRefused, match=r"no command can change a state yet(?s:.)*--finish"):
+    with pytest.raises(StartRefused, match=r"on disk alone(?s:.)*fugu state move OLD NEW"):
         check_same(FINGERPRINT, FINGERPRINT.model_copy(update={"law": "other"}), in_kafka=True)
 
 
