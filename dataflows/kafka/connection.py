@@ -8,7 +8,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Annotated, Literal, Self
+from pathlib import Path
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -24,14 +25,17 @@ from pydantic import (
 
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.allowed_settings import ChosenSettings
+from fugu.dataflows.kafka.oauth import OAuth, TokenServer
 from fugu.dataflows.kafka.password import Password, Resolve
 from fugu.dataflows.kafka.tls import ClientCertificate, Tls
 
 Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
-Mechanism = Literal["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN"]
+OAUTHBEARER: Final = "OAUTHBEARER"
+Mechanism = Literal["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN", "OAUTHBEARER"]
 Library = Literal["auto", "kafka-python", "librdkafka"]
 _TLS_FIELDS = ("ca", "certificate", "key", "key_password")
-_SASL_FIELDS = ("mechanism", "username", "password")
+_SASL_FIELDS = ("mechanism", "username", "password", "oauth")
+_PROOFS = {OAUTHBEARER: ("mechanism", "oauth"), None: ("mechanism", "username", "password")}
 _TEXT = {"type": "string"}
 LONGEST_TRANSACTION = timedelta(seconds=60)
 """The longest epoch that is published in a transaction: readers wait for all of it."""
@@ -62,6 +66,8 @@ class Connection:
     """Say why they are not, where the pipeline file decides it."""
     settings: "Mapping[str, str | int | bool]" = field(default_factory=dict)
     """Further settings of librdkafka, all of them allowed."""
+    tokens: TokenServer | None = None
+    """Say where tokens come from that are shown in the place of a password."""
 
     @property
     def protocol(self) -> Protocol:
@@ -70,7 +76,7 @@ class Connection:
         >>> Connection("localhost:9093", tls=Tls()).protocol
         'SSL'
         """
-        if self.credentials is None:
+        if self.credentials is None and self.tokens is None:
             return "PLAINTEXT" if self.tls is None else "SSL"
         return "SASL_PLAINTEXT" if self.tls is None else "SASL_SSL"
 
@@ -89,11 +95,13 @@ class Security(Section):
     key_password: Password | None = None
     """Say where the password of `key` is."""
     mechanism: Mechanism | None = None
-    """Say how SASL proves the password."""
+    """Say how SASL proves who this is: by a password, or by tokens of `oauth`."""
     username: Annotated[str, Field(min_length=1)] | None = None
     """The name of the user for SASL."""
     password: Password | None = None
     """Say where the password of the user is."""
+    oauth: OAuth | None = None
+    """Say where tokens are for OAUTHBEARER."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -108,17 +116,21 @@ class Security(Section):
                 f"{self.protocol} has no SASL, but {', '.join(sasl)} is given; write protocol: "
                 "SASL_SSL, or delete what only SASL needs"
             )
-        missing = [field for field in _SASL_FIELDS if field not in sasl]
+        wanted = _PROOFS.get(self.mechanism, _PROOFS[None])
+        missing = [field for field in wanted if field not in sasl]
         if missing and self.protocol.startswith("SASL_"):
             raise ValueError(f"{self.protocol} lacks {', '.join(missing)}; add what is missing")
+        if more := [field for field in sasl if field not in wanted]:
+            raise ValueError(f"{self.mechanism} needs no {', '.join(more)}; delete it")
         if (self.certificate is None) != (self.key is None):
             absent = "key" if self.key is None else "certificate"
             raise ValueError(f"certificate and key belong together; add {absent}: PATH")
         if self.key_password is not None and self.key is None:
             raise ValueError("key_password is given without a key; add certificate and key")
-        if self.mechanism == "PLAIN" and self.protocol == "SASL_PLAINTEXT":
+        if self.mechanism in ("PLAIN", OAUTHBEARER) and self.protocol == "SASL_PLAINTEXT":
+            what = "password" if self.mechanism == "PLAIN" else "token"
             raise ValueError(
-                "PLAIN would send the password for everybody on the way to read; write "
+                f"{self.mechanism} would send the {what} for everybody on the way to read; write "
                 "protocol: SASL_SSL, or mechanism: SCRAM-SHA-512"
             )
         return self
@@ -143,6 +155,19 @@ class Security(Section):
             return None
         password = self.password.read("password", resolve)
         return Credentials(self.mechanism, self.username, password)
+
+    def tokens(self, resolve: Resolve) -> TokenServer | None:
+        """Return where tokens come from; None where a password is proved, or nothing."""
+        return None if self.oauth is None else self.oauth.server(resolve)
+
+    def files(self, resolve: Resolve) -> list[Path]:
+        """Return the files that certificates and secrets are read from."""
+        names = [self.ca, self.certificate, self.key]
+        for secret in (self.key_password, self.password):
+            names.append(None if secret is None else secret.file)
+        if self.oauth is not None:
+            names += [self.oauth.ca, self.oauth.client_secret.file]
+        return [resolve(name) for name in names if name is not None]
 
     def _given(self, fields: tuple[str, ...]) -> list[str]:
         return [field for field in fields if getattr(self, field) is not None]
@@ -235,4 +260,5 @@ class Kafka(Section):
             transactions=False if because else self.transactions,
             because=because,
             settings=self.settings,
+            tokens=self.security.tokens(resolve),
         )

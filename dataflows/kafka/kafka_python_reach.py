@@ -111,6 +111,11 @@ def _unavailable(connection: Connection, errors: list[BaseException]) -> KafkaUn
 
 def _what_it_may_mean(connection: Connection) -> str:
     credentials = connection.credentials
+    if connection.tokens is not None:
+        return (
+            f"Its port does not seem to speak {connection.protocol} or to offer OAUTHBEARER: "
+            "correct kafka.security, or the port in kafka.bootstrap."
+        )
     if credentials is None:
         return (
             f"Its port does not seem to speak {connection.protocol}: correct "

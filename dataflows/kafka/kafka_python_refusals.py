@@ -15,7 +15,8 @@ from kafka.errors import (
 )
 
 from fugu.dataflows.base.errors import KafkaUnavailable
-from fugu.dataflows.kafka.connection import Connection
+from fugu.dataflows.kafka.connection import OAUTHBEARER, Connection
+from fugu.dataflows.kafka.kafka_python_tokens import NoToken
 
 _OTHER_NAME = {62, 64}
 """OpenSSL's verify codes for a host name and for an address that the certificate does not list."""
@@ -63,15 +64,24 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 def _kafka_refusal(error: BaseException, connection: Connection) -> str | None:
     name, credentials = type(error).__name__, connection.credentials
     match error:
+        case NoToken():
+            return f"is not asked yet: {error.args[0]}. Correct kafka.security.oauth."
+        case SaslAuthenticationFailedError() if connection.tokens is not None:
+            return (
+                f"does not accept the token of client {connection.tokens.client_id} ({name}). "
+                "Let the server give tokens whose issuer, audience and subject Kafka expects: "
+                "correct scope or client_id in kafka.security.oauth."
+            )
         case SaslAuthenticationFailedError() if credentials is not None:
             return (
                 f"does not accept user {credentials.username} with this password and "
                 f"{credentials.mechanism} ({name}). Correct username, password or mechanism in "
                 "kafka.security."
             )
-        case UnsupportedSaslMechanismError() if credentials is not None:
+        case UnsupportedSaslMechanismError():
+            mechanism = OAUTHBEARER if credentials is None else credentials.mechanism
             return (
-                f"does not offer {credentials.mechanism} ({name}). Write another "
+                f"does not offer {mechanism} ({name}). Write another "
                 "kafka.security.mechanism, one that its administrator has enabled."
             )
         case IllegalSaslStateError():

@@ -6,7 +6,8 @@ from contextlib import suppress
 from threading import Timer
 from typing import Any
 
-from fugu.dataflows.kafka.connection import Connection, Credentials
+from fugu.dataflows.kafka.connection import OAUTHBEARER, Connection, Credentials
+from fugu.dataflows.kafka.kafka_python_tokens import Tokens
 
 HANDSHAKE_SECONDS = 5
 _EMBEDDED_API = (2, 3)
@@ -31,6 +32,11 @@ def settings_of(connection: Connection) -> dict[str, Any]:
         settings["ssl_context"].sslsocket_class = BoundedHandshake
     if connection.credentials is not None:
         settings |= _sasl(connection.credentials)
+    if connection.tokens is not None:
+        settings |= {
+            "sasl_mechanism": OAUTHBEARER,
+            "sasl_oauth_token_provider": Tokens(connection.tokens),
+        }
     return settings
 
 

@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from collections import deque
+from contextlib import closing
 from dataclasses import replace
 from typing import Self
 
@@ -40,7 +41,8 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.run.causes import cause, collect_garbage_seldom
 from fugu.dataflows.run.link import Link
-from fugu.dataflows.run.stopping import Starting
+from fugu.dataflows.run.renewal import Renewal
+from fugu.dataflows.run.stopping import Starting, start_again
 from fugu.dataflows.state.state_topic import StateTopic
 from fugu.operators import compiled
 
@@ -57,6 +59,7 @@ def run_copy(file: PipelineFile, *, finish: bool = False, supervised_as: int | N
     starting, supervised = Starting(file.pipeline.name), supervised_as is not None
     name = instance(supervised_as)
     collect_garbage_seldom()
+    renewal = Renewal(file)
     with Monitor(file, supervised=supervised) as monitor:
         if supervised:
             Link(monitor.report, starting.stop.request).start()
@@ -67,9 +70,13 @@ def run_copy(file: PipelineFile, *, finish: bool = False, supervised_as: int | N
         _say(file, made, name)
         with native_stderr_hidden():
             starting.begun()
-            _run(file, made, name)
+            renewal.watch(starting.stop.request)
+            with closing(renewal):
+                _run(file, made, name)
         monitor.require_known_partitions()
     log.info("pipeline %s: stopped, state is written", file.pipeline.name)
+    if renewal.decided:
+        start_again(starting.asked)
 
 
 def _measured(made: Planned, monitor: Monitor) -> Planned:

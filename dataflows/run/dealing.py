@@ -36,6 +36,16 @@ def require_all_shards(*, named: bool, finishing: bool) -> None:
         )
 
 
+def refuse_for_a_folder(*, shard: bool, finish: bool, processes: bool) -> None:
+    """Refuse options that are about one pipeline."""
+    given = {"--shard": shard, "--finish": finish, "--processes": processes}
+    if named := [name for name, is_given in given.items() if is_given]:
+        raise ConfigurationError(
+            f"{', '.join(named)}: a folder is run whole, each pipeline in one process; leave it "
+            "out, or run that pipeline by itself"
+        )
+
+
 def shard_numbers(names: list[str], pipeline: Pipeline) -> list[int] | None:
     """Return `0/4` and `2/4` as [0, 2]; None where no shard is named."""
     shards = pipeline.state.shards

@@ -37,6 +37,7 @@ from fugu.dataflows.run.causes import cause, collect_garbage_seldom
 from fugu.dataflows.run.copying import copied_flow
 from fugu.dataflows.run.following import Following
 from fugu.dataflows.run.link import Link
+from fugu.dataflows.run.renewal import Renewal
 from fugu.dataflows.run.stopping import Starting, start_again
 from fugu.dataflows.state.recovery import damaged_store, forget_unfinished_epochs, unusable_store
 from fugu.operators import compiled
@@ -69,15 +70,17 @@ def run(
     whole = shards is None and not finish and not supervised
     following = Following(file, follows and whole)
     following.at_start()
+    renewal = Renewal(file)
     if compiled.available():
         log.info("compiled code: %s", folders.described())
     with Monitor(file, supervised=supervised) as monitor:
         if supervised:
             Link(monitor.report, starting.stop.request).start()
         following.watch(monitor.numbers, starting.stop.request)
-        with closing(following):
+        renewal.watch(starting.stop.request)
+        with closing(following), closing(renewal):
             _run(file, shards, starting, monitor, finishing)
-    if following.decided:
+    if following.decided or renewal.decided:
         start_again(starting.asked)
 
 

@@ -25,7 +25,7 @@ def keep_running(
             child.keep_running()
         look()
     hopeless = [child.name for child in children if child.is_hopeless]
-    _stop(children)
+    stopped(children)
     if hopeless:
         log.error("all stopped, because no restart would help %s: see above", "; ".join(hopeless))
         return NO_RESTART_HELPS
@@ -37,7 +37,7 @@ def keep_running(
     return 0
 
 
-def _stop(children: Sequence[Child]) -> None:
+def stopped(children: Sequence[Child]) -> None:
     """Stop them gracefully, if they do not take too long."""
     for child in children:
         child.ask_to_stop()

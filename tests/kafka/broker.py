@@ -16,7 +16,7 @@ from tests.kafka.kafka_process import BrokerError, end, last_lines, launch
 from tests.kafka.ports import HOST, free_ports
 from tests.kafka.secured import PORT_OFFSETS, SecuredListeners
 
-PORTS = 2 + len(PORT_OFFSETS)
+PORTS = 3 + len(PORT_OFFSETS)
 """The plain listener, the controller, and the secured listeners."""
 START_SECONDS = 60
 

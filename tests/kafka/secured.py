@@ -7,10 +7,12 @@ from typing import Any, Literal
 from tests.kafka.certificates import Certificate, make_authority, make_certificate
 from tests.kafka.clients import kafka_section
 from tests.kafka.ports import HOST
+from tests.kafka.signing_key import SigningKey
 
 Protocol = Literal["SSL", "SASL_SSL", "SASL_PLAINTEXT"]
 Section = dict[str, Any]
 
+OAUTH_OFFSET = 5
 PORT_OFFSETS: dict[Protocol, int] = {"SSL": 2, "SASL_SSL": 3, "SASL_PLAINTEXT": 4}
 CANARY = "canary-"
 USER, PASSWORD, KEY_PASSWORD = "fugu", f"{CANARY}sasl-password", f"{CANARY}key-password"
@@ -37,6 +39,8 @@ class SecuredListeners:
         key_and_certificate = broker.key.read_bytes() + broker.certificate.read_bytes()
         (folder / "server.pem").write_bytes(key_and_certificate)
         (folder / "users").write_text(f"{USER} {PASSWORD}\n")
+        self.signing = SigningKey.made(folder / "signing.key")
+        (folder / "jwks.json").write_bytes(self.signing.jwks)
 
     def ssl(self, **changes: object) -> Section:
         """A `kafka` section that proves who it is by a certificate."""
@@ -53,6 +57,19 @@ class SecuredListeners:
         if protocol == "SASL_SSL":
             security["ca"] = str(self.authority.certificate)
         return self._section(protocol, security | changes)
+
+    def oauth(self, url: str, **changes: object) -> Section:
+        """A `kafka` section that proves who it is by a token of the server at this address."""
+        authority = str(self.authority.certificate)
+        oauth = {
+            "token_url": url,
+            "client_id": USER,
+            "client_secret": {"env": "FUGU_TEST_SASL_PASSWORD"},
+            "ca": authority,
+        }
+        security = {"mechanism": "OAUTHBEARER", "ca": authority, "oauth": oauth | changes}
+        section = self._section("SASL_SSL", security)
+        return section | {"bootstrap": f"{HOST}:{self._plain_port + OAUTH_OFFSET}"}
 
     @staticmethod
     def certificate(certificate: Certificate) -> Section:

@@ -75,7 +75,10 @@ def demo(
 
 @app.command()
 def run(
-    pipeline: Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).")],
+    pipeline: Annotated[
+        Path,
+        typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML), or a folder of them."),
+    ],
     shard: Annotated[
         list[str] | None,
         typer.Option(help="Run this shard only, such as 0/4; may be given several times."),
@@ -110,13 +113,26 @@ def run(
     With state.store: kafka this is one copy of a consumer group: start as many as there are
     partitions, anywhere. `--processes N` starts N copies here; there is no `--shard`.
 
+    A folder is run whole: each file (*.yaml) in a process of its own. One that is refused or dies
+    harms no other. SIGHUP reads the folder again: new files begin, changed ones go on with their
+    new content after a graceful stop, and those that are gone stop.
+
     Exit code 78 says that a restart would not help (configuration, secret, state), 1 that it may.
     """
     logs.configure(log_format or "plain", supervised_as)
     from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-    from fugu.dataflows.run.dealing import require_all_shards, shard_numbers
+    from fugu.dataflows.run.dealing import (
+        refuse_for_a_folder,
+        require_all_shards,
+        shard_numbers,
+    )
 
     with _restarts_told_apart():
+        if pipeline.is_dir():
+            refuse_for_a_folder(shard=bool(shard), finish=finish, processes=processes is not None)
+            from fugu.dataflows.run.folder import run_folder
+
+            raise typer.Exit(run_folder(pipeline, log_format))
         file = PipelineFile.read(pipeline)
         logs.configure(log_format or file.pipeline.logs, supervised_as)
         chosen = shard_numbers(shard or [], file.pipeline)

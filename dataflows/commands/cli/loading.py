@@ -20,6 +20,7 @@ PLACES = {
     "explain": "explain:explain",
     "report": "report:report",
     "peek": "peek:peek",
+    "top": "top:top",
     "export": "export:export_topic",
     "sample": "sample:sample",
     "migrate": "migrate:migrate",

@@ -5,10 +5,12 @@ from typing import Any
 
 from fugu.dataflows.kafka import client
 from fugu.dataflows.kafka.allowed_settings import PRODUCING
-from fugu.dataflows.kafka.connection import Connection, Credentials
+from fugu.dataflows.kafka.connection import OAUTHBEARER, Connection, Credentials
+from fugu.dataflows.kafka.oauth import TokenServer
 from fugu.dataflows.kafka.tls import Tls
 
 Settings = dict[str, Any]
+_OAUTH = "sasl.oauthbearer"
 
 READING: Settings = {
     # Offsets are kept in bytewax's snapshots, and the group is a name that nobody joins.
@@ -92,6 +94,8 @@ def settings_of(connection: Connection) -> Settings:
         settings |= _tls(connection.tls)
     if connection.credentials is not None:
         settings |= _sasl(connection.credentials)
+    if connection.tokens is not None:
+        settings |= _oauth(connection.tokens)
     return settings
 
 
@@ -119,3 +123,22 @@ def _sasl(credentials: Credentials) -> Settings:
         "sasl.username": credentials.username,
         "sasl.password": credentials.password.get_secret_value(),
     }
+
+
+def _oauth(server: TokenServer) -> Settings:
+    """Return settings by which librdkafka gets tokens itself, and new ones in time."""
+    settings: Settings = {
+        "sasl.mechanism": OAUTHBEARER,
+        f"{_OAUTH}.method": "oidc",
+        f"{_OAUTH}.token.endpoint.url": server.url,
+        f"{_OAUTH}.client.id": server.client_id,
+        f"{_OAUTH}.client.secret": server.client_secret.get_secret_value(),
+    }
+    if server.scope is not None:
+        settings[f"{_OAUTH}.scope"] = server.scope
+    if server.extensions:
+        pairs = (f"{name}={value}" for name, value in server.extensions.items())
+        settings[f"{_OAUTH}.extensions"] = ",".join(pairs)
+    if server.authorities is not None:
+        settings["https.ca.location"] = str(server.authorities)
+    return settings

@@ -16,7 +16,7 @@ from fugu.dataflows.kafka.connection import Connection, Credentials
 from fugu.dataflows.kafka.kafka_python_reach import Ears
 from fugu.dataflows.kafka.kafka_python_settings import settings_of
 from fugu.dataflows.kafka.tls import Tls
-from tests.dataflows.kafka.test_connection_section import CANARY, SASL, secured
+from tests.dataflows.kafka.test_connection_section import CANARY, OAUTH, SASL, SERVER, secured
 from tests.dataflows.pipeline.pipeline_files import read
 from tests.kafka.certificates import make_authority, make_certificate
 
@@ -122,3 +122,14 @@ def test_a_refusal_under_a_running_pipeline_is_a_warning_and_not_a_flood(
     assert len(caplog.messages) == 1
     assert "does not accept user fugu" in caplog.text
     assert CANARY not in caplog.text
+
+
+def test_the_secret_of_a_client_of_tokens_is_never_shown(folder: Path) -> None:
+    server = SERVER.replace("env: A", "env: FUGU_TEST_PASSWORD")
+    made = connection(folder, f"{OAUTH}, oauth: {{{server}, ca: ca.pem}}")
+    assert made.protocol == "SASL_SSL"
+    assert made.tokens is not None
+    assert made.tokens.client_secret.get_secret_value() == CANARY
+    assert CANARY not in repr(made) + repr(settings_of(made))
+    with pytest.raises(ConfigurationError, match=r"oauth: ca .*password holds no certificate"):
+        connection(folder, f"{OAUTH}, oauth: {{{server}, ca: password}}")

@@ -7,6 +7,8 @@ import pytest
 from tests.dataflows.pipeline.pipeline_files import read, read_error, with_change
 
 CANARY = "canary-password"
+OAUTH = "protocol: SASL_SSL, mechanism: OAUTHBEARER"
+SERVER = "token_url: 'https://id.example/token', client_id: fugu, client_secret: {env: A}"
 SASL = "protocol: SASL_SSL, mechanism: SCRAM-SHA-512, username: fugu"
 
 
@@ -44,7 +46,20 @@ def test_without_ca_the_authorities_of_the_system_are_trusted(tmp_path: Path) ->
         ("protocol: SASL_SSL, username: a", "SASL_SSL lacks mechanism, password; add what is"),
         (SASL, "SASL_SSL lacks password; add what is missing"),
         (f"{SASL}, password: {{env: A}}, mechanism: OAUTHBEARER", "mechanism is written twice"),
-        ("protocol: SASL_SSL, mechanism: GSSAPI", "'SCRAM-SHA-256', 'SCRAM-SHA-512' or 'PLAIN'"),
+        ("protocol: SASL_SSL, mechanism: GSSAPI", "'SCRAM-SHA-512', 'PLAIN' or 'OAUTHBEARER'"),
+        (f"{OAUTH}", "SASL_SSL lacks oauth; add what is missing"),
+        (f"{OAUTH}, oauth: {{{SERVER}}}, username: a", "OAUTHBEARER needs no username; delete it"),
+        (f"{SASL}, password: {{env: A}}, oauth: {{{SERVER}}}", "needs no oauth; delete it"),
+        (
+            f"protocol: SASL_PLAINTEXT, mechanism: OAUTHBEARER, oauth: {{{SERVER}}}",
+            "would send the token for everybody on the way to read; write protocol: SASL_SSL",
+        ),
+        (
+            f"{OAUTH}, oauth: {{{SERVER.replace('https', 'http')}}}",
+            "http would send the secret for everybody on the way to read; write https",
+        ),
+        (f"{OAUTH}, oauth: {{{SERVER.replace('//', '//me:pw@')}}}", "without a user in it"),
+        (f"{OAUTH}, oauth: {{{SERVER}, extensions: {{auth: a}}}}", "the name of the token itself"),
         ("protocol: SASL_SSL, username: ''", "username: string should have at least 1 character"),
         ("protocol: SSL, certificate: a.pem", "belong together; add key: PATH"),
         ("protocol: SSL, key: a.pem", "belong together; add certificate: PATH"),

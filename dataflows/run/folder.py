@@ -1,0 +1,163 @@
+"""Run all pipelines of a folder, each in a process of its own: none harms another.
+
+A pipeline that is refused is said and left, one that dies begins again; all others go on. SIGHUP
+reads the folder again: files that are new begin, those that are gone stop gracefully, and those
+that changed stop gracefully and go on with their new content, as after any restart.
+"""
+
+import logging
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+from fugu.dataflows.base.errors import NO_RESTART_HELPS, ConfigurationError, FuguError
+from fugu.dataflows.base.logs import LogFormat
+from fugu.dataflows.kafka.source import StopFlag
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.run.child import Child
+from fugu.dataflows.run.endpoint import Endpoint
+from fugu.dataflows.run.stopping import stop_on_signals
+from fugu.dataflows.run.supervisor import stopped
+
+_LOOK_SECONDS = 0.1
+
+log = logging.getLogger(__name__)
+
+
+Command = Callable[[Path, int], list[str]]
+"""Says how the pipeline of a file is run, by its number."""
+
+
+@dataclass
+class Tenant:
+    """Run one pipeline file as it was read; what is wrong with it concerns nobody else."""
+
+    path: Path
+    content: bytes
+    name: str
+    child: Child
+    endpoint: Endpoint
+    said: bool = field(default=False, init=False)
+
+    def keep_running(self) -> None:
+        """Look after its process, and say once that it is left."""
+        self.child.keep_running()
+        if self.child.is_hopeless and not self.said:
+            self.said = True
+            log.error(
+                "%s does not run: see above. All others go on; correct %s and send SIGHUP",
+                self.name,
+                self.path,
+            )
+
+
+class Folder:
+    """Hold the pipelines of a folder that run, by the paths of their files."""
+
+    def __init__(self, folder: Path, command: Command) -> None:
+        self.folder, self._command = folder, command
+        self.tenants: dict[Path, Tenant] = {}
+        self._numbers = count()
+
+    def reload(self) -> None:
+        """Begin, change and stop pipelines as the files of now say.
+
+        A file that cannot be read changes nothing: its pipeline goes on as it was read before.
+        """
+        contents = self._contents()
+        for path in [path for path in self.tenants if path not in contents]:
+            log.info("%s: its file is gone", self.tenants[path].name)
+            self._end(path)
+        for path, content in contents.items():
+            known = self.tenants.get(path)
+            if known is not None and known.content == content and not known.child.is_hopeless:
+                continue
+            try:
+                file = PipelineFile.read(path)
+                self._refuse_another_of(file)
+            except FuguError as error:
+                log.error("%s: %s%s", path.name, error, " It goes on as before." if known else "")
+                continue
+            if known is not None:
+                self._end(path)
+            self._begin(path, content, file)
+
+    def _contents(self) -> Mapping[Path, bytes]:
+        found = {}
+        for path in sorted(self.folder.glob("*.y*ml")):
+            try:
+                found[path] = path.read_bytes()
+            except OSError as error:
+                log.error("%s: cannot be read (%s)", path.name, error.strerror)
+                if path in self.tenants:
+                    found[path] = self.tenants[path].content
+        return found
+
+    def _refuse_another_of(self, file: PipelineFile) -> None:
+        """Refuse a name that another pipeline has: pseudonyms, noise and topics depend on it."""
+        name = file.pipeline.name
+        for path, tenant in self.tenants.items():
+            if tenant.name == name and path != file.path:
+                raise ConfigurationError(f"name: {name} is that of {path.name}; write another one.")
+
+    def _begin(self, path: Path, content: bytes, file: PipelineFile) -> None:
+        number = next(self._numbers)
+        name = f"process {number} ({file.pipeline.name})"
+        child = Child(name, self._command(path, number))
+        try:
+            endpoint = Endpoint(file, [child])
+        except FuguError as error:
+            log.error("%s: %s It does not run.", path.name, error)
+            return
+        self.tenants[path] = Tenant(path, content, file.pipeline.name, child, endpoint)
+        child.start()
+
+    def _end(self, path: Path) -> None:
+        tenant = self.tenants.pop(path)
+        stopped([tenant.child])
+        tenant.endpoint.close()
+
+    def stop(self) -> list[str]:
+        """Stop all gracefully; return the names of those that had no graceful end."""
+        children = [tenant.child for tenant in self.tenants.values()]
+        stopped(children)
+        for tenant in self.tenants.values():
+            tenant.endpoint.close()
+        return [child.name for child in children if not (child.is_graceful or child.is_hopeless)]
+
+
+def run_folder(folder: Path, log_format: LogFormat | None) -> int:
+    """Run all pipelines of a folder until told to stop; return the exit code."""
+    stop, again = stop_on_signals(), StopFlag()
+    signal.signal(signal.SIGHUP, lambda *_: again.request())
+    running = Folder(folder, lambda path, number: _command(path, number, log_format))
+    running.reload()
+    if not running.tenants:
+        log.error("%s holds no pipeline file (*.yaml) that can be run", folder)
+        return NO_RESTART_HELPS
+    while not stop.requested:
+        time.sleep(_LOOK_SECONDS)
+        if again.requested:
+            again.requested = False
+            log.info("SIGHUP: reading %s again", folder)
+            running.reload()
+        for tenant in running.tenants.values():
+            tenant.keep_running()
+    unsafe = running.stop()
+    if unsafe:
+        log.error("stopped; without a graceful end: %s", "; ".join(unsafe))
+        return 1
+    log.info("all pipelines have stopped")
+    return 0
+
+
+def _command(path: Path, number: int, log_format: LogFormat | None) -> list[str]:
+    """Return the command of one pipeline. With -P, a folder of the user's that is called
+    `dataflows` or `operators` is not imported."""
+    command = [sys.executable, "-P", "-m", "fugu", "run", str(path)]
+    command += [] if log_format is None else ["--log-format", log_format]
+    return [*command, "--supervised-as", str(number)]
