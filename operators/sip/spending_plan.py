@@ -225,7 +225,8 @@ class _Grid:
             worth[place] + weight * rise[place]
             for place, weight in zip(self.places, self.weights, strict=True)
         )
-        return zero + self.released.one * (one - zero)
+        expected: Floats = zero + self.released.one * (one - zero)
+        return expected
 
 
 def _next(model: MarkovModel, likely: Floats) -> Floats:
