@@ -62,10 +62,10 @@ def followed(mechanism: ColdStart, releases: list[int]) -> State:
 
 def test_after_the_switch_releases_are_near_in_the_declared_distance() -> None:
     """Two pairs of places: a release may be wrong within a pair at little cost."""
-    pairs = Points(np.array([[0.0], [9.0], [1.0], [10.0]]))
+    pairs = Points(np.array([[0.0], [1.0], [9.0], [10.0]]))
     distances, digests = [], set()
     for apart in (HAMMING, pairs):
-        cold = ColdStart(4, 1.0, 4, when_short="accept", distance=apart)
+        cold = ColdStart(4, 0.5, 4, when_short="accept", distance=apart)
         unsure = {**followed(cold, [0, 1, 2, 3]), "belief": np.full((1, 4), 0.25)}
         law = cold.release_law(unsure)[0]
         distances.append(float((0.25 * law * pairs.table(4)).sum()))
