@@ -232,7 +232,7 @@ class _Grid:
 def _next(model: MarkovModel, likely: Floats) -> Floats:
     """Return P(next symbol is 1) from P(current symbol is 1)."""
     stays, comes = float(model.transition[1, 1]), float(model.transition[0, 1])
-    return (1.0 - likely) * comes + likely * stays
+    return np.asarray((1.0 - likely) * comes + likely * stays)
 
 
 def _nearest(likely: Floats) -> Integers:
