@@ -112,7 +112,7 @@ def test_a_copy_that_is_cut_off_says_so_and_publishes_nothing_of_what_it_held(
             other.wait_until(lambda: is_back(cut))
             other.wait_until(lambda: fed(RECORDS))
             assert other.stop() == 0, other.stderr
-    for topic in followed.read_on():
-        check_no_release_twice(topic)
+        for topic in followed.read_on():
+            check_no_release_twice(topic)
     for sink in sinks:
         check_one_content(read_topic(cluster.bootstrap, sink, "read_uncommitted"))
