@@ -67,6 +67,7 @@ class KafkaPythonClient(Client):
         self._connection = connection
         self._settings = settings_of(connection)
         self._admin_client: KafkaAdminClient | None = None
+        self._created: set[str] = set()
 
     def without_transactions(self, pipeline: str) -> str:
         return self._connection.because or "kafka-python is the client, and takes none"
@@ -74,6 +75,15 @@ class KafkaPythonClient(Client):
     def topic(self, name: str) -> Topic | None:
         if self._connection.embedded:
             return self._embedded_topic(name)
+        deadline = time.monotonic() + _SHOWN_SECONDS
+        while (found := self._described(name)) is None and name in self._created:
+            # It was created, and the broker that was asked has not heard of it yet.
+            if time.monotonic() > deadline:
+                break
+            time.sleep(_SHOWN_PAUSE_SECONDS)
+        return found
+
+    def _described(self, name: str) -> Topic | None:
         try:
             described = self._admin().describe_topics([name])[0]
             refused = for_code(described["error_code"])
@@ -106,11 +116,12 @@ class KafkaPythonClient(Client):
             self._admin().create_topics([new])
             self._admin().wait_for_topics([name])
         except TopicAlreadyExistsError:
-            return
+            pass
         except AuthorizationError as error:
             raise right_missing(name, type(error)) from None
         except KafkaError as error:
             raise self._unavailable(error) from None
+        self._created.add(name)
 
     def add_partitions(self, name: str, partitions: int) -> None:
         try:
