@@ -57,7 +57,9 @@ class Copy(Rebalance):
         self._writer = self.client.copy_writer(transactional_id(plan.name, name), length)
         self._transaction = Transaction(plan, self.state, self._writer, name)
         self._reader = self.client.reader(self._topic, headers=plan.reads_headers)
-        self._intake = Intake(plan, self._reader, self._times)
+        self._intake = Intake(
+            self._topic, self._reader, plan.max_batch, plan.is_ready, plan.metrics, self._times
+        )
         standby = settings.standby
         self._takeover = Takeover(plan, self.client, self.state, name, length, standby)
         self._member = self.client.member(identity_of(plan.name), self._topic, self)
@@ -107,7 +109,8 @@ class Copy(Rebalance):
             self._end_once_finished()
             return []
         self._takeover.follow(self.owned)
-        taken = self._intake.next(self.owned) if self.owned else []
+        found = self._intake.next(self.owned) if self.owned else []
+        taken = [Taken(owned, batch) for owned, batch in found]
         self.in_flight += len(taken)
         return taken
 
