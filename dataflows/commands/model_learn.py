@@ -258,16 +258,17 @@ def _read_topic(
 ) -> None:
     if file is None:
         raise ConfigurationError("--topic needs --pipeline, which says how to reach Kafka")
-    if name == file.pipeline.source.topic and not public:
+    if name in (file.pipeline.source.topic, file.pipeline.read_topic) and not public:
         raise ConfigurationError(
             f"{name} is the private topic that {file.path} protects. A model that was counted from "
             "it is published with every release and leaks what was counted, outside every "
             "guarantee. Learn from public data, or from history whose release is accounted for; "
             "give --public if the topic holds nothing else"
         )
-    operator = _operator(file)
+    operator, source = _operator(file), file.pipeline.source
+    key = None if source.key is None else source.key.field
     symbols = Symbols(value, operator.alphabet, other=operator.other)
-    codec = in_format(file, Codec(symbols, file.pipeline.source.max_value_bytes))
+    codec = in_format(file, Codec(symbols, source.max_value_bytes, key=key))
     client = client_of(file.connection(), file.pipeline.source.generation)
     topic = client.topic(name)
     if topic is None:
