@@ -24,7 +24,7 @@ from fugu.operators.wevent.guarantees import beyond
 
 _MIXED = Point(
     "factorised-noise",
-    "noise is added to mixed values, of which totals are post-processing; neighbouring ones differ "
+    "noise is added to mixed values, of which all releases are post-processing; neighbours differ "
     "by at most {squares:,} squared steps of noise in all ticks together, rounding included, and "
     "finite precision is part of delta",
 )
