@@ -73,12 +73,16 @@ class Uniform(Strategy):
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Return w-event differential privacy, or that of a period, whose loss is that of equal
-        ticks."""
+        ticks.
+
+        Under a cap neighbours differ in two figures for each tick that counts, or in one by twice
+        as much where amounts have signs.
+        """
         [promised] = super().guarantees()
         each, cap = in_nats(self.largest_tick), self.personal_cap
         if cap is None:
             return (replace(promised, loss=RepeatedLoss(each, self.window)),)
-        draws = 2 * self.window
+        draws, moves = 2 * self.window, cap.largest_move
         return (
             replace(
                 promised,
@@ -92,7 +96,7 @@ class Uniform(Strategy):
                 assumptions=(ONE_GROUP.of(units=self.sensitivity // 2), KEYED_HASH),
                 proof=_PROOF_CAPPED,
                 finite_precision_delta=finite_precision_delta(self.epsilon, TOTAL_VARIATION, draws),
-                loss=RepeatedLoss(each / 2, draws),
+                loss=RepeatedLoss(each * moves / 2, draws // moves),
             ),
         )
 
