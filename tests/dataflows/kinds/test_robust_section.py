@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.commands.explain import explain
 from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
 from fugu.operators.sip.model_intervals import ModelIntervals
 from fugu.operators.sip.robust_release import RobustRelease
@@ -60,6 +62,20 @@ def test_learned_takes_the_intervals_of_the_model_file(tmp_path: Path) -> None:
     assert robust.intervals.high[2].tolist() == [0.1, 0.4, 0.8]
     with_center = robust.model.transition[1, 0]  # type: ignore[attr-defined]
     assert robust.intervals.low[1, 0] == with_center
+
+
+def test_the_set_is_said_to_be_around_the_smoothed_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The model of the file itself may be outside."""
+    model = MODEL | {"smoothing": 0.3}
+    robust = configured(tmp_path, "2%", model)
+    unsmoothed = np.array(MODEL["transition"])
+    assert not (robust.intervals.low <= unsmoothed).all()
+    explain([read(tmp_path, ROBUST.replace("WITHIN", "2%"))])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "differ from model.json after smoothing by at most 0.02 of itself" in said
+    assert "within the declared intervals around the declared model after smoothing (" in said
 
 
 def test_a_file_without_intervals_or_with_others_is_refused(tmp_path: Path) -> None:
