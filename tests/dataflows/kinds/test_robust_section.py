@@ -1,5 +1,6 @@
 """Pipeline files about sets of models: how far off, by intervals of the file, and what is said."""
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,30 @@ def test_a_file_without_intervals_or_with_others_is_refused(tmp_path: Path) -> N
         "intervals": {**ENDS, "transition": {"low": [], "high": []}},
     }
     with pytest.raises(ConfigurationError, match=r"intervals\.transition: write a number for each"):
+        configured(tmp_path, "learned", wrong)
+
+
+@pytest.mark.parametrize(
+    ("end", "number", "place"),
+    [
+        ("low", 0.95, "transition row 2"),
+        ("high", 1.5, "transition row 2"),
+        ("low", -0.1, "transition row 2"),
+        ("high", None, "transition row 2"),
+        ("low", 0.7, "prior"),
+        ("high", 1.1, "prior"),
+    ],
+)
+def test_ends_that_are_no_interval_are_refused_with_their_place(
+    end: str, number: float | None, place: str, tmp_path: Path
+) -> None:
+    """Widened to the model itself, ends in the wrong order would look like an interval."""
+    intervals = deepcopy({**ENDS, "transition": ROWS})
+    name, _, row = place.partition(" row ")
+    ends: Any = intervals[name][end]
+    (ends[int(row)] if row else ends)[2] = number
+    wrong = MODEL | {"format_version": 2, "intervals": intervals}
+    with pytest.raises(ConfigurationError, match=rf"intervals\.{place}: every .* \(column 2\)"):
         configured(tmp_path, "learned", wrong)
 
 
