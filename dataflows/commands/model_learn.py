@@ -23,7 +23,7 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.symbols import Symbols
 from fugu.dataflows.records.training_history import Alphabet, History, Symbol
-from fugu.operators.budget import without_budget
+from fugu.operators.budget import Budgeted, without_budget
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.learning import Counts, Learned, learned, learned_from_responses
 from fugu.operators.sip.model_confidence import (
@@ -198,6 +198,13 @@ def _from_releases(
         raise ConfigurationError(
             f"--released-by: noise is undone for at most {_LARGEST_POOLED} symbols, because it is "
             f"a square of them; {file.path} has {response.symbols}"
+        )
+    if isinstance(mechanism, Budgeted) and mechanism.window is not None:
+        raise ConfigurationError(
+            f"--released-by {file.path}: budget.window: positions without a release are not in the "
+            "sanitized topic, so what follows a symbol there need not have followed it in the "
+            "stream. Learn from a pipeline with a budget over the whole life of a stream, or "
+            "without one"
         )
     client = client_of(file.connection(), file.pipeline.source.generation)
     for _, released in published_symbols(console, client, file, mechanism):
