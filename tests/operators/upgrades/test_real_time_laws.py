@@ -13,7 +13,6 @@ import pytest
 from fugu.operators.auditing.chosen_points import ChosenPoints
 from fugu.operators.mechanism import Inputs
 from fugu.operators.noise.gaussian_precision import delta_of_draw
-from fugu.operators.personal_cap import cap_of
 from fugu.operators.realtime.account import Account, paid_by
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.realtime.real_time_release import RealTimeRelease
@@ -24,6 +23,7 @@ from fugu.operators.upgrades.real_time_laws import (
     law_digest_before,
 )
 from tests.conformance.kinds import KINDS
+from tests.operators.upgrades.test_former_laws import is_new
 
 MADE_BY_IMPLEMENTATION_2 = {
     "real_time": "8a9c2b51fb21979e911208698730f37d",
@@ -78,7 +78,7 @@ def test_the_laws_of_implementation_2_are_recognised(kind: str) -> None:
     """The pins were made by that implementation."""
     laws = []
     for example in KINDS[kind].examples():
-        if cap_of(example.mechanism) is not None:  # which nothing had then
+        if is_new(example.mechanism):
             continue
         assert isinstance(example.mechanism, RealTimeRelease | LocalRealTimeRelease)
         digest = law_digest_before(example.mechanism, 2)
