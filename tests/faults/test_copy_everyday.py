@@ -11,7 +11,9 @@ from kafka import KafkaAdminClient, TopicPartition
 
 from fugu.dataflows.base.errors import GivenAway, StartRefused
 from fugu.dataflows.copies.copy import Copy
+from fugu.dataflows.copies.sole_member import _Heard
 from fugu.dataflows.flows.streams import StreamsPlan
+from fugu.dataflows.kafka.client import identity_of
 from fugu.dataflows.kafka.native.settings import MEMBER
 from fugu.dataflows.state import changelog
 from tests.faults.copies import FEW, House, run_to_its_end, step, take_in
@@ -263,3 +265,30 @@ def test_a_copy_ends_though_it_has_not_heard_that_the_group_deals_anew(
     first.close()
     house.copies.running.remove(first)
     house.copies.settle(4)
+
+
+def test_a_position_is_read_while_the_group_waits_for_a_member_that_does_not_listen(
+    house: House,
+) -> None:
+    """As the merge of the same copy does not, while partitions are taken over. Whoever asked on the
+    connection on which it has joined again would be answered once all have, or after 15 minutes."""
+    client, topic = house.copies.planned.client, house.source
+    first = house.first()
+    before = generation = first._member.metadata().generation
+    others = [client.member(identity_of(house.document["name"]), topic, _Heard())]
+    until = time.monotonic() + 20
+    while generation == before:
+        assert time.monotonic() < until
+        step(first)
+        generation = first._member.metadata().generation
+    others.append(client.member(identity_of(house.document["name"]), topic, _Heard()))
+    until = time.monotonic() + 4
+    while time.monotonic() < until:
+        step(first)
+        time.sleep(0.01)
+    assert first._member.metadata().generation == generation, "the group does not wait"
+    began = time.monotonic()
+    assert first._member.committed([0], 10.0, lambda: None) == {0: 0}
+    assert time.monotonic() - began < 3
+    for one in others:
+        one.close()

@@ -7,6 +7,7 @@ it is for are callbacks, positions that are stable, and the membership that a tr
 import logging
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, TopicPartition
 
@@ -29,6 +30,7 @@ _REFUSED = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError._FATAL,
 }
+_STATIC = "group.instance.id"
 _HIDDEN = 0
 """librdkafka's log says nothing: what a person should know is an error."""
 
@@ -44,8 +46,9 @@ class NativeGroupMember(GroupMember):
         self._group, self._topic, self._troubles = settings["group.id"], topic, troubles
         self._rebalance = rebalance
         self._heartbeat_seconds = settings["heartbeat.interval.ms"] / 1000
-        self._settings = {**settings, "log_level": _HIDDEN, "error_cb": self._told}
-        self._consumer = Consumer(self._settings)
+        own: Settings = {**settings, "log_level": _HIDDEN, "error_cb": self._told}
+        self._consumer = Consumer(own)
+        self._ask = partial(Consumer, {one: own[one] for one in own if one != _STATIC})
         self._asking: Consumer | None = None
         self._consumer.subscribe(
             [topic], on_assign=self._given, on_revoke=self._taken, on_lost=self._lost
@@ -75,18 +78,17 @@ class NativeGroupMember(GroupMember):
     def committed(
         self, partitions: Sequence[int], seconds: float, meanwhile: Callable[[], None]
     ) -> dict[int, int | None]:
-        """Ask by a connection of its own, and return the answer.
+        """Ask by a client that has not joined.
 
-        Kafka answers a member in order, and a request to join waits for all others. One of them may
-        be the other member of this process, which is not served as long as this one waits.
+        On the connection of the member, the answer may wait until every other member has joined
+        again: also those of this process, which nobody polls meanwhile.
         """
-        if self._asking is None:
-            self._asking = Consumer(self._settings)
+        asking = self._asking = self._asking or self._ask()
         wanted = [TopicPartition(self._topic, partition) for partition in partitions]
         deadline = time.monotonic() + seconds
         while True:
             try:
-                found = self._asking.committed(wanted, timeout=_ASK_SECONDS)
+                found = asking.committed(wanted, timeout=_ASK_SECONDS)
             except KafkaException as error:
                 reason = error.args[0]
             else:
