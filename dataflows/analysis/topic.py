@@ -14,6 +14,7 @@ from fugu.dataflows.analysis import figures
 from fugu.dataflows.analysis.displaced import shifted_back
 from fugu.dataflows.analysis.estimates import Estimates
 from fugu.dataflows.analysis.users import estimated_means, estimated_shares
+from fugu.dataflows.analysis.window_totals import totals
 from fugu.dataflows.base.durations import MILLISECOND, between
 from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.publishing.promise import Promise
@@ -115,7 +116,7 @@ class Topic:
         """Return sums of figures over `window` ticks in a row."""
         promise = self._alone("totals")
         level, strategy = (confidence, simultaneous), self._strategy(promise)
-        return figures.totals(self.table, promise, self.since, window, level, strategy)
+        return totals(self.table, promise, self.since, window, level, strategy)
 
     def shift_back(self, average: int = 1) -> pa.Table:
         """Return values that are displaced in time, moved back by their mean delay.

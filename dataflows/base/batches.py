@@ -46,6 +46,7 @@ class Reason(StrEnum):
     UNKNOWN_SCHEMA = "unknown_schema"
     UNUSABLE_SCHEMA = "unusable_schema"
     NOT_AS_SCHEMA = "not_as_schema"
+    NOT_FORWARDED = "not_forwarded"
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,11 @@ class Decoded:
         return self._at(places[:before], lambda at: at < offset), self._at(
             places[before:], lambda at: at >= offset
         )
+
+    def without(self, offsets: Collection[int]) -> "Decoded":
+        """Leave out records at these offsets, whether they are accepted or refused."""
+        kept = [place for place, offset in enumerate(self.offsets) if offset not in offsets]
+        return self._at(np.array(kept, dtype=np.int64), lambda at: at not in offsets)
 
     def _at(self, places: Integers, holds: Callable[[int], bool]) -> "Decoded":
         refused = [i for i, at in enumerate(self.refused.offsets) if holds(at)]

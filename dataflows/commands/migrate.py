@@ -178,9 +178,9 @@ def _partitions(names: list[str], file: PipelineFile) -> set[int]:
     found = set()
     for name in names:
         topic, _, number = name.rpartition(":")
-        if topic != file.pipeline.source.topic or not number.isdecimal():
+        if topic != file.pipeline.read_topic or not number.isdecimal():
             raise ConfigurationError(
-                f"--accept-gap {name}: write {file.pipeline.source.topic}:PARTITION, as the text "
+                f"--accept-gap {name}: write {file.pipeline.read_topic}:PARTITION, as the text "
                 "of the refused start names it"
             )
         found.add(int(number))

@@ -23,7 +23,7 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.symbols import Symbols
 from fugu.dataflows.records.training_history import Alphabet, History, Symbol
-from fugu.operators.budget import without_budget
+from fugu.operators.budget import Budgeted, without_budget
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.learning import Counts, Learned, learned, learned_from_responses
 from fugu.operators.sip.model_confidence import (
@@ -199,6 +199,13 @@ def _from_releases(
             f"--released-by: noise is undone for at most {_LARGEST_POOLED} symbols, because it is "
             f"a square of them; {file.path} has {response.symbols}"
         )
+    if isinstance(mechanism, Budgeted) and mechanism.window is not None:
+        raise ConfigurationError(
+            f"--released-by {file.path}: budget.window: positions without a release are not in the "
+            "sanitized topic, so what follows a symbol there need not have followed it in the "
+            "stream. Learn from a pipeline with a budget over the whole life of a stream, or "
+            "without one"
+        )
     client = client_of(file.connection(), file.pipeline.source.generation)
     for _, released in published_symbols(console, client, file, mechanism):
         for stream, sequence in released.items():
@@ -258,16 +265,17 @@ def _read_topic(
 ) -> None:
     if file is None:
         raise ConfigurationError("--topic needs --pipeline, which says how to reach Kafka")
-    if name == file.pipeline.source.topic and not public:
+    if name in (file.pipeline.source.topic, file.pipeline.read_topic) and not public:
         raise ConfigurationError(
             f"{name} is the private topic that {file.path} protects. A model that was counted from "
             "it is published with every release and leaks what was counted, outside every "
             "guarantee. Learn from public data, or from history whose release is accounted for; "
             "give --public if the topic holds nothing else"
         )
-    operator = _operator(file)
+    operator, source = _operator(file), file.pipeline.source
+    key = None if source.key is None else source.key.field
     symbols = Symbols(value, operator.alphabet, other=operator.other)
-    codec = in_format(file, Codec(symbols, file.pipeline.source.max_value_bytes))
+    codec = in_format(file, Codec(symbols, source.max_value_bytes, key=key))
     client = client_of(file.connection(), file.pipeline.source.generation)
     topic = client.topic(name)
     if topic is None:

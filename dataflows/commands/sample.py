@@ -32,6 +32,8 @@ def sample(
         fields.append(source.timestamp.field)
     if source.dedupe is not None:
         fields.append(source.dedupe.field)
+    if source.key is not None:
+        fields.append(source.key.field)
     for option, name in (("--key-field", key_field), ("--time-field", time_field)):
         if name in fields:
             raise ConfigurationError(f"{option} {name}: records have a field of this name already")
@@ -40,10 +42,10 @@ def sample(
     if topic is None:
         raise KafkaUnavailable(f"topic {source.topic} (source.topic) does not exist")
     drawn = DrawnUsers(users, records, seed)
-    draw(client, topic, drawn)
+    codec = configure(pipeline).codec
+    draw(client, topic, drawn, codec)
     if source.envelope is not None:
         fields += source.envelope.marks
-    codec = configure(pipeline).codec
     lines = list(written(drawn.in_order(), fields, key_field, time_field, codec))
     descriptor = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:

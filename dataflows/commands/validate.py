@@ -10,6 +10,7 @@ from rich.console import Console
 from fugu.dataflows.base.errors import FuguError, StartRefused
 from fugu.dataflows.commands.arguments import AsJson, KeyField, PipelineArgument
 from fugu.dataflows.commands.checks import Checks
+from fugu.dataflows.commands.validate_by_user import check_by_user
 from fugu.dataflows.commands.validate_copies import first_block_remarks, replica_remarks
 from fugu.dataflows.commands.validate_schemas import check_schemas
 from fugu.dataflows.commands.validate_start import AsRun, check_start
@@ -148,11 +149,15 @@ def _check_kafka(
     if source is None:
         return
     _report("source.topic", source, source_problems(pipeline, source), checks)
-    _check_partitioner(file, client, source, checks)
+    codec = configure(file).codec
+    wire = codec.wire
     _check_source_limits(source, pipeline.source.max_value_bytes, checks)
-    wire = configure(file).codec.wire
+    if pipeline.source.is_repartitioned:
+        source = check_by_user(pipeline, client, source, checks)
+    else:
+        _check_partitioner(file, client, source, codec, checks)
     if isinstance(wire, Registered):
-        check_schemas(source.name, wire, checks)
+        check_schemas(pipeline.source.topic, wire, checks)
     begun = partitions_begun(file)
     known = source if begun is None else without_added(source, begun)
     for output in outputs(pipeline, known, begun):
@@ -173,9 +178,12 @@ def _check_kafka(
         _check_state(file, client, source, checks)
 
 
-def _check_partitioner(file: PipelineFile, client: Client, source: Topic, checks: Checks) -> None:
+def _check_partitioner(
+    file: PipelineFile, client: Client, source: Topic, codec: Codec, checks: Checks
+) -> None:
     """Compare where the newest keys are with where producers should have sent them."""
-    written, sample = as_begun(file).pipeline.source.partitioner, sampled_keys(client, source)
+    written = as_begun(file).pipeline.source.partitioner
+    sample = sampled_keys(client, source, codec)
     if written == "auto":
         try:
             found, why = sample.choice

@@ -107,7 +107,8 @@ class Copy(Rebalance):
             self._end_once_finished()
             return []
         self._takeover.follow(self.owned)
-        taken = self._intake.next(self.owned) if self.owned else []
+        found = self._intake.next(self.owned) if self.owned else []
+        taken = [Taken(owned, batch) for owned, batch in found]
         self.in_flight += len(taken)
         return taken
 

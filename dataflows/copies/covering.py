@@ -12,10 +12,9 @@ this order, and count in one transaction or in an earlier one.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
-from fugu.dataflows.copies.intake import Intake
-from fugu.dataflows.copies.owned import Owned, Taken
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.copies.intake import Intake, Own
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.policies import PoliciesPlan
 from fugu.dataflows.flows.policy_source import Covering
@@ -77,7 +76,8 @@ class CoveringIntake(Intake):
     """Read the topic of policies, and follow its batches with marks."""
 
     def __init__(self, plan: PoliciesPlan, reader: Reader, times: ReleaseTimes) -> None:
-        super().__init__(plan, reader, times)
+        topic = plan.fingerprint.source_topic
+        super().__init__(topic, reader, plan.max_batch, plan.is_ready, plan.metrics, times)
         self._policies = plan
         self._demand: Demand | None = None
 
@@ -90,14 +90,14 @@ class CoveringIntake(Intake):
             log = plan.client.reader(plan.fingerprint.sink_topic)
             self._demand = Demand(log, plan.wait, plan.end(stop), stop)
 
-    def next(self, owned: Mapping[int, Owned[Any]]) -> list[Taken]:
+    def next(self, owned: Mapping[int, Own]) -> list[tuple[Own, Batch]]:
         """Return what has arrived, and a mark behind it."""
         taken = super().next(owned)
         if self._demand is not None and _PARTITION in owned:
             covers = self._demand.covered_by(self._reader.position(_PARTITION))
             if covers is not None:
                 mark = Covering(_PARTITION, [], [], [], [], [], covers=covers)
-                taken.append(Taken(owned[_PARTITION], mark))
+                taken.append((owned[_PARTITION], mark))
         return taken
 
     def close(self) -> None:
@@ -114,4 +114,5 @@ def intake_of(plan: Plan, reader: Reader, times: ReleaseTimes) -> Intake:
     """Return what reads the source of a plan."""
     if isinstance(plan, PoliciesPlan):
         return CoveringIntake(plan, reader, times)
-    return Intake(plan, reader, times)
+    topic = plan.fingerprint.source_topic
+    return Intake(topic, reader, plan.max_batch, plan.is_ready, plan.metrics, times)

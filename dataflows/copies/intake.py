@@ -4,14 +4,12 @@ A partition whose next batch cannot be taken yet keeps it, and waits alone.
 """
 
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeVar
 
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.base.metrics import RECORDS_IN
-from fugu.dataflows.copies.owned import Owned, Taken
-from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.base.metrics import RECORDS_IN, Metrics
 from fugu.dataflows.kafka.client import Reader
 from fugu.dataflows.kafka.release_times import ReleaseTimes
 
@@ -19,12 +17,31 @@ Polled = tuple[float, Batch]
 """A batch, and the moment of the poll that brought it."""
 
 
-class Intake:
-    """Poll batches, and hold those that wait."""
+class Place(Protocol):
+    """Hold how far a partition is read; `touched` is to be committed."""
 
-    def __init__(self, plan: Plan, reader: Reader, times: ReleaseTimes) -> None:
-        self._plan, self._reader, self._times = plan, reader, times
-        self._topic = plan.fingerprint.source_topic
+    partition: int
+    position: int
+    touched: bool
+
+
+Own = TypeVar("Own", bound=Place)
+
+
+class Intake:
+    """Poll at most so many records of a topic, and hold batches that are not ready."""
+
+    def __init__(
+        self,
+        topic: str,
+        reader: Reader,
+        most: int,
+        is_ready: Callable[[Batch], bool],
+        metrics: Metrics,
+        times: ReleaseTimes | None = None,
+    ) -> None:
+        self._topic, self._reader, self._most = topic, reader, most
+        self._is_ready, self._metrics, self._times = is_ready, metrics, times
         self._held = list[Polled]()
 
     def assign(self, positions: Mapping[int, int]) -> None:
@@ -32,23 +49,24 @@ class Intake:
         self._held = []
         self._reader.assign(positions)
 
-    def next(self, owned: Mapping[int, Owned[Any]]) -> list[Taken]:
+    def next(self, owned: Mapping[int, Own]) -> list[tuple[Own, Batch]]:
         """Return what has arrived and can be taken now.
 
         Partitions go on beside one that waits, until what it holds fills everything.
         """
-        room = self._plan.max_batch - sum(len(batch.offsets) for _, batch in self._held)
+        room = self._most - sum(len(batch.offsets) for _, batch in self._held)
         if room > 0:
             moment = time.monotonic()
             self._held += [(moment, batch) for batch in self._reader.poll(room)]
         ready = self._ready()
         for moment, batch in ready:
             self._require_following(owned.get(batch.partition), batch)
-            self._plan.metrics.add(RECORDS_IN, len(batch.offsets), self._topic, batch.partition)
-            self._times.read(batch.partition, moment, len(batch.offsets))
-        return [Taken(owned[batch.partition], batch) for _, batch in ready]
+            self._metrics.add(RECORDS_IN, len(batch.offsets), self._topic, batch.partition)
+            if self._times is not None:
+                self._times.read(batch.partition, moment, len(batch.offsets))
+        return [(owned[batch.partition], batch) for _, batch in ready]
 
-    def pass_marks(self, owned: Owned[Any]) -> None:
+    def pass_marks(self, owned: Place) -> None:
         """Move on behind marks of transactions, which are no records, unless a batch waits.
 
         That is committed, too: once retention has removed them, they would seem to be lost records.
@@ -66,7 +84,7 @@ class Intake:
         """Take out what can be read now; a partition waits from its first batch on that cannot."""
         ready, held, waiting = list[Polled](), list[Polled](), set[int]()
         for moment, batch in self._held:
-            if batch.partition in waiting or not self._plan.is_ready(batch):
+            if batch.partition in waiting or not self._is_ready(batch):
                 waiting.add(batch.partition)
                 held.append((moment, batch))
             else:
@@ -74,7 +92,7 @@ class Intake:
         self._held = held
         return ready
 
-    def _require_following(self, owned: Owned[Any] | None, batch: Batch) -> None:
+    def _require_following(self, owned: Place | None, batch: Batch) -> None:
         """Raise `FuguError` for records that are in a table already: they would be paid twice."""
         if owned is None or batch.offsets[0] < owned.position:
             raise FuguError(

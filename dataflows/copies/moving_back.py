@@ -71,10 +71,10 @@ def move_back(old: PipelineFile, new: PipelineFile) -> int:
 def _state(given: Given) -> StateTopic:
     """Return the topic that has the state, or had it; nothing is created."""
     pipeline, client = given.file.pipeline, LookingClient(given.client)
-    source = client.topic(pipeline.source.topic)
+    source = client.topic(pipeline.read_topic)
     state = find_state(client, pipeline, source, None, given.state_secret)
     if state is None:
-        raise StartRefused(f"topic {pipeline.source.topic} does not exist, so there is no state")
+        raise StartRefused(f"topic {pipeline.read_topic} does not exist, so there is no state")
     return state
 
 

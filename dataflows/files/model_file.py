@@ -68,17 +68,27 @@ class Intervals(Section):
     def around(self, model: MarkovModel) -> ModelIntervals:
         """Return them, wide enough for the model itself; `ValueError` where they have no sense."""
         n = model.symbols
-        first = [_numbers("prior", end, (n,)) for end in (self.prior.low, self.prior.high)]
-        rows = [
-            _numbers("transition", end, (n, n))
-            for end in (self.transition.low, self.transition.high)
-        ]
+        first = _read_ends("prior", self.prior, (n,))
+        rows = _read_ends("transition", self.transition, (n, n))
         return ModelIntervals(
             np.minimum(first[0], model.prior),
             np.maximum(first[1], model.prior),
             np.minimum(rows[0], model.transition),
             np.maximum(rows[1], model.transition),
         )
+
+
+def _read_ends(name: str, ends: Ends, shape: tuple[int, ...]) -> tuple[Floats, Floats]:
+    low, high = _numbers(name, ends.low, shape), _numbers(name, ends.high, shape)
+    right = (low >= 0.0) & (low <= high) & (high <= 1.0)
+    if not right.all():
+        place = np.argwhere(~right)[0].tolist()
+        row = f" row {place[0]}" if len(place) > 1 else ""
+        raise ValueError(
+            f"intervals.{name}{row}: every interval must go from its low end, 0 or more, up to its "
+            f"high end, at most 1 (column {place[-1]})"
+        )
+    return low, high
 
 
 def _numbers(name: str, given: object, shape: tuple[int, ...]) -> Floats:

@@ -81,7 +81,7 @@ class CarriedOver:
             "operator, its parameters, or budget": (stored.law, self.was.law_digest().hex()),
             "version": (stored.version, pipeline.version),
             "secret": (stored.secret_check, read_keys(self.before).noise.check_value()),
-            "source.topic": (stored.source_topic, pipeline.source.topic),
+            "source.topic": (stored.source_topic, pipeline.read_topic),
             "sink.topic": (stored.sink_topic, sink.topic),
             "sink.key": (stored.sink_key, sink.key),
             "sink.dead_letters": (stored.dead_letters_topic, sink.dead_letter_topic),
@@ -135,10 +135,10 @@ def _problems(before: PipelineFile, after: PipelineFile) -> Iterator[str]:
         yield "state.store: must stay disk; fugu state move OLD NEW moves the state into Kafka"
     elif before.resolve(old.state.directory) != after.resolve(new.state.directory):
         yield f"state.directory: must be that of {before.path}"
-    if old.source.topic != new.source.topic:
+    if (old.source.topic, old.read_topic) != (new.source.topic, new.read_topic):
         yield (
-            "source.topic: offsets of one topic say nothing about another one; start a pipeline of "
-            "another name over it"
+            "source.topic, or name with source.key.repartition: offsets of one topic "
+            "say nothing about another one; start a pipeline of another name over it"
         )
     if old.ledger is not None and (new.ledger is None or new.ledger.topic != old.ledger.topic):
         yield f"ledger.topic: must stay {old.ledger.topic}, which holds what was promised"

@@ -18,6 +18,7 @@ from fugu.dataflows.kafka.partitioner import Hash, Partitioner, partitions_of
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.topics import bounds_of
+from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.state.fingerprint import Fingerprint
 
 _LOOKED_AT = 500
@@ -54,7 +55,8 @@ class KeySample:
             raise StartRefused(
                 f"source.partitioner: {self.in_words}. Producers use several partitioners, or one "
                 "of their own. Write the one whose keys are to be released (all others become "
-                "dead letters), or, if each key stays in one partition, partitioner: unchecked."
+                "dead letters), or, if each key stays in one partition, partitioner: unchecked. "
+                "Where users are in a field, source.key.repartition: true puts them in order."
             )
         if self.partitions == 1:
             return "murmur2", f"{self.topic} has one partition, where all partitioners are alike"
@@ -64,17 +66,17 @@ class KeySample:
         return "murmur2", f"{known}; if that is wrong, write source.partitioner: {_CHOICE}"
 
 
-def sampled_keys(client: Client, source: Topic) -> KeySample:
+def sampled_keys(client: Client, source: Topic, codec: Codec) -> KeySample:
     """Look at the newest records of every partition."""
     keys, follow = 0, dict.fromkeys(get_args(Hash), 0)
     bounds = bounds_of(client, source, list(range(source.partitions)))
-    with closing(client.reader(source.name)) as reader:
+    with closing(client.reader(source.name, headers=codec.reads_headers)) as reader:
         for partition, bound in bounds.items():
             first = max(bound.start, bound.end - _LOOKED_AT)
             found = {
                 key
                 for batch in reader.read_range(partition, first, bound.end)
-                for key in batch.keys
+                for key in codec.keys_of(batch)
                 if key is not None
             }
             keys += len(found)
@@ -84,18 +86,24 @@ def sampled_keys(client: Client, source: Topic) -> KeySample:
 
 
 def with_partitioner(
-    file: PipelineFile, client: Client, source: Topic | None, begun: Fingerprint | None
+    file: PipelineFile,
+    client: Client,
+    source: Topic | None,
+    begun: Fingerprint | None,
+    codec: Codec,
 ) -> tuple[PipelineFile, str | None]:
     """Return the file with a partitioner in the place of `auto`, and why it is that one.
 
     `begun` is what a state that is there belongs to.
     """
+    if file.pipeline.source.is_repartitioned:
+        return replacing_partitioner(file, "murmur2"), None
     known = _begun_with(file, begun)
     if known.pipeline.source.partitioner != "auto":
         return known, None
     if source is None:
         return replacing_partitioner(file, "murmur2"), None
-    found, why = sampled_keys(client, source).choice
+    found, why = sampled_keys(client, source, codec).choice
     return replacing_partitioner(file, found), f"{found}: {why}"
 
 

@@ -20,7 +20,8 @@ from fugu.operators.secret import Secret
 class Given:
     """Hold a pipeline file, what it configures, and the secrets and the Kafka that it names.
 
-    A copy, whose state is in Kafka, needs a client that can more: `copies`. `state_secret` seals
+    A copy, whose state is in Kafka, and who writes records by user need a client that can more:
+    `copies`. `state_secret` seals
     that state.
     """
 
@@ -38,6 +39,9 @@ class Given:
         refuse_what_pays_nothing(configured.mechanism)
         state_megabytes(file.pipeline, configured.mechanism)
         connection, generation = file.connection(), file.pipeline.source.generation
+        if file.pipeline.source.is_repartitioned and not file.pipeline.state.in_kafka:
+            copies = copy_client_of(connection, generation, "source.key.repartition")
+            return cls(file, keys, configured, copies, copies)
         if file.pipeline.state.in_kafka:
             copies = copy_client_of(connection, generation)
             return cls(file, keys, configured, copies, copies, read_state_secret(file))

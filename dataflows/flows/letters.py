@@ -8,6 +8,7 @@ import orjson
 
 from fugu.dataflows.base.batches import Batch, Reason
 from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.publishing.origins import FORWARDED
 from fugu.dataflows.records.published import release_id_of
 from fugu.operators.mechanism import Integers
 
@@ -43,11 +44,18 @@ def chosen_letters(plan: Plan, choice: Choice, batch: Batch) -> set[tuple[int, b
             continue
         if not isinstance(letter, dict) or not choice.takes(letter.get("reason"), timestamp):
             continue
-        offset, topic = letter.get("offset"), letter.get("topic")
-        place = topic, letter.get("partition")
+        topic, partition, offset = _place(plan, batch.partition, letter)
+        place = topic, partition
         if place == (plan.publisher.source_topic, batch.partition) and type(offset) is int:
             found.add((offset, release_id_of(headers)))
     return found
+
+
+def _place(plan: Plan, partition: int, letter: dict[str, object]) -> tuple[object, object, object]:
+    """Return the coordinates that a pipeline reads a record at; its letter names the original."""
+    if plan.publisher.origins is not None and FORWARDED in letter:
+        return plan.publisher.source_topic, partition, letter[FORWARDED]
+    return letter.get("topic"), letter.get("partition"), letter.get("offset")
 
 
 def genuine(plan: Plan, partition: int, named: Collection[tuple[int, bytes | None]]) -> Integers:

@@ -80,6 +80,8 @@ class PartitionsPlan(Plan, Generic[Made]):
     def decoded(self, batch: Batch) -> Decoded:
         """Return what the stage reads of a batch."""
         with self.without_values("decode", batch.partition, batch.offsets):
+            if self.publisher.origins is not None:
+                self.publisher.origins.note(batch)
             decoded = self.codec.decode(as_decided(batch, self.unknown))
             self._note_times(decoded)
             return decoded

@@ -32,6 +32,7 @@ from fugu.dataflows.pipeline.mechanisms import remarks_of
 from fugu.dataflows.pipeline.topics import (
     Topics,
     bounds_of,
+    topic_to_read,
     unlimited_times,
 )
 from fugu.dataflows.publishing.control_topic import find_control
@@ -39,6 +40,7 @@ from fugu.dataflows.publishing.entries import PipelineEntry
 from fugu.dataflows.publishing.envelope import Publisher
 from fugu.dataflows.publishing.lease import Leases
 from fugu.dataflows.publishing.ledger_topic import find_ledger
+from fugu.dataflows.publishing.origins import Origins
 from fugu.dataflows.publishing.promises_topic import publish_promise
 from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.publishing.registration import refuse_a_second_sink, register
@@ -73,7 +75,12 @@ class Preparation:
         for remark in remarks_of(file, self.mechanism):
             log.warning("%s", remark)
         self.client = LookingClient(given.client) if looking else given.client
-        source = self.client.topic(self.pipeline.source.topic)
+        source = topic_to_read(self.client, self.pipeline)
+        self.origin = (
+            self.client.topic(self.pipeline.source.topic)
+            if self.pipeline.source.is_repartitioned
+            else None
+        )
         creator = None if looking else given.copies
         self.state_topic = (
             find_state(self.client, self.pipeline, source, creator, given.state_secret)
@@ -95,7 +102,7 @@ class Preparation:
         self.leases = None if claims is None else Leases(self.client, claims, name)
 
     def _settle_partitioner(self, source: Topic | None, stored: Fingerprint | None) -> None:
-        self.file, why = with_partitioner(self.file, self.client, source, stored)
+        self.file, why = with_partitioner(self.file, self.client, source, stored, self.codec)
         self.pipeline = self.file.pipeline
         if why is not None:
             log.info("source.partitioner is %s", why)
@@ -152,7 +159,11 @@ class Preparation:
             key_policy=self.pipeline.sink.key,
             pseudonyms=Pseudonyms(self.pseudonyms, self.pipeline.sink.topic),
             form=self.form,
+            origins=self._origins(source),
         )
+
+    def _origins(self, source: Topic) -> Origins | None:
+        return None if self.origin is None else Origins(self.origin, source.name, self.client)
 
     def admission(self, source: Topic) -> Admission:
         """Admit as many keys in every partition."""
@@ -202,7 +213,8 @@ class Preparation:
 
     def entry(self, topics: Topics) -> PipelineEntry:
         """Return what the pipeline promises, for the ledger."""
-        return pipeline_entry(self.pipeline, topics.source, topics.sink, self.mechanism)
+        source = self.origin or topics.source
+        return pipeline_entry(self.pipeline, source, topics.sink, self.mechanism)
 
     def fingerprint(self, topics: Topics, shard: int | None, steps: list[str]) -> Fingerprint:
         """Return what the state of one shard belongs to."""
@@ -234,6 +246,8 @@ class Preparation:
             dead_letters_begin={},
             ledger_begin={},
             layout=layout_of(pipeline),
+            origin_topic="" if self.origin is None else self.origin.name,
+            origin_identity="" if self.origin is None else self.origin.identity,
         )
 
     def _continued(

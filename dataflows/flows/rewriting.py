@@ -22,9 +22,15 @@ from fugu.dataflows.flows.state_directories import root_directory, shard_directo
 from fugu.dataflows.flows.stopped_state import StoppedState
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.pipeline.mechanisms import columns_of
+from fugu.dataflows.pipeline.mechanisms import columns_of, configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.pipeline.topics import Topics, bounds_of, find_aggregate_topics, find_topics
+from fugu.dataflows.pipeline.topics import (
+    Topics,
+    bounds_of,
+    find_aggregate_topics,
+    find_topics,
+    topic_to_read,
+)
 from fugu.dataflows.stages.epoch_end import holding
 from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.exchange import Exchange
@@ -115,13 +121,14 @@ class Rewriting:
 
     def unread(self) -> int:
         """Return how many records, of keys that move, wait where their keys are no longer."""
-        count = 0
-        with closing(self.client.reader(self.topics.source.name)) as reader:
+        count, codec = 0, configure(self.file).codec
+        name, headers = self.topics.source.name, codec.reads_headers
+        with closing(self.client.reader(name, headers=headers)) as reader:
             known = sorted(map(int, self.state.stopped_at))
             for partition, bound in reader.bounds(known).items():
                 first = max(bound.start, self.state.stopped_at[str(partition)])
                 for batch in reader.read_range(partition, first, bound.end):
-                    keys = [key for key in batch.keys if key is not None]
+                    keys = [key for key in codec.keys_of(batch) if key is not None]
                     count += int(np.count_nonzero(self.layout.homes(keys) != partition))
         return count
 
@@ -217,7 +224,7 @@ def extended_topics(client: Client, pipeline: Pipeline) -> Topics:
 
     The figures of an aggregate are in one partition. Its people are summed into the internal log.
     """
-    source, aggregate = client.topic(pipeline.source.topic), aggregate_of(pipeline) is not None
+    source, aggregate = topic_to_read(client, pipeline), aggregate_of(pipeline) is not None
     beside = pipeline.sink.dead_letter_topic
     for name in [beside] if aggregate else [pipeline.sink.topic, beside]:
         topic = client.topic(name)

@@ -2,6 +2,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from fugu.dataflows.kinds.families.distances import Placed, distance_between, in_words
 from fugu.dataflows.kinds.families.section import Files
 from fugu.dataflows.kinds.families.symbols import SymbolOperator
 from fugu.operators.mechanism import Mechanism
@@ -24,6 +25,9 @@ class ColdStartCrrOperator(SymbolOperator):
     when_short: Literal["refuse", "accept"] = "refuse"
     """Say whether `positions` that are too few to learn from are refused."""
 
+    distance: Placed = "hamming"
+    """Say how far apart two symbols are: accuracy is measured by it once there is a model."""
+
     def mechanism(self, files: Files) -> Mechanism:
         return ColdStart(
             len(self.alphabet),
@@ -31,6 +35,7 @@ class ColdStartCrrOperator(SymbolOperator):
             self.positions or 0,
             float(self.alpha),
             self.when_short,
+            distance_between(self.alphabet, self.distance, files),
         )
 
     def parameters(self) -> dict[str, object]:
@@ -39,6 +44,7 @@ class ColdStartCrrOperator(SymbolOperator):
             **super().parameters(),
             "records before a model is learned": first,
             "model": "each stream's own, learned once from its first releases and then frozen",
+            "distance": in_words(self.distance),
         }
 
     def how_to_read(self) -> list[str]:

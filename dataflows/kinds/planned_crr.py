@@ -28,7 +28,7 @@ class PlannedCrrOperator(CrrOperator):
 
     kind: Literal["planned_crr"]  # type: ignore[assignment]
     epsilon: Annotated[Epsilon, Field(le=50)]
-    """The nats that a release spends on average, under the model; single ones more, or none."""
+    """The mean nats of a release under the model, of records one step apart; single ones differ."""
     accept_growing_loss: bool = False
     """Say that a promise per release is enough, without a total over a stream's life."""
 
@@ -58,10 +58,11 @@ class PlannedCrrOperator(CrrOperator):
             )
 
     def parameters(self) -> dict[str, object]:
+        apart = "" if self.step is None else ", if records are one step apart; after a gap more"
         chosen = {name: value for name, value in super().parameters().items() if name not in _FIXED}
         return {
             **chosen,
-            "epsilon": f"{self.epsilon:g} nats per release on average, under the model",
+            "epsilon": f"{self.epsilon:g} nats per release on average, under the model{apart}",
             "a release spends": "what a public table says, which depends on the releases before it",
         }
 

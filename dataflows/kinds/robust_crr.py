@@ -81,7 +81,7 @@ class RobustCrrOperator(CrrOperator):
     within: Annotated[
         Literal["learned"] | Within, BeforeValidator(_within), WithJsonSchema({"anyOf": _FORMS})
     ]
-    """Say how far probabilities of the model may be off: `10%` of each, `0.02`, or `learned`."""
+    """Say how far probabilities of the smoothed model may be off: `10%`, `0.02`, or `learned`."""
 
     def mechanism(self, files: Files) -> Mechanism:
         model, epsilon, distance, mode, kernel, gaps = self.choices(files)
@@ -115,7 +115,7 @@ class RobustCrrOperator(CrrOperator):
     @property
     def _in_words(self) -> str:
         if isinstance(self.within, Within):
-            return f"differ from {self.model} by at most {self.within.in_words}"
+            return f"differ from {self.model} after smoothing by at most {self.within.in_words}"
         return f"are in the intervals of {self.model}"
 
     def remarks(self, files: Files, mechanism: Mechanism) -> list[str]:

@@ -93,11 +93,13 @@ class Monitor:
             plans[0].fingerprint.operator,
             plans[0].fingerprint.implementation,
         )
-        topics, source = self._topics_watch(plans), self._source_watch(plans[0])
-        self._watches = topics, source
+        topics, source = self._topics_watch(plans), _source_watch(plans[0], self._metrics)
+        origin = plans[0].fingerprint.origin_topic
+        origins = [_source_watch(plans[0], self._metrics, origin)] if origin else []
+        self._watches = topics, source, *origins
         for watch in self._watches:
             watch.start()
-        self._watchman.start([topics, *self._sentinels(plans, source)])
+        self._watchman.start([topics, *origins, *self._sentinels(plans, source)])
         self._health.stop = plans[0].stop
         return [replace(plan, metrics=self._metrics) for plan in plans]
 
@@ -129,12 +131,6 @@ class Monitor:
             watch.stop()
         if self._server:
             self._server.close()
-
-    def _source_watch(self, first: Plan) -> SourceWatch:
-        topic, client = first.fingerprint.source_topic, first.client
-        return SourceWatch(
-            topic, self._metrics, lambda committed: client.reader(topic, committed=committed)
-        )
 
     def _topics_watch(self, plans: list[Plan]) -> TopicsWatch:
         first, identities = plans[0].fingerprint, dict[str, str]()
@@ -189,3 +185,9 @@ class Monitor:
         """Return what is measured now."""
         self._metrics.put(REFUSED_STARTS, self._refused.total())
         return self._metrics
+
+
+def _source_watch(first: Plan, metrics: Metrics, topic: str | None = None) -> SourceWatch:
+    """Return what watches the topic that is read, or the one that is written by user."""
+    topic, client = topic or first.fingerprint.source_topic, first.client
+    return SourceWatch(topic, metrics, lambda committed: client.reader(topic, committed=committed))

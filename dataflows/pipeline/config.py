@@ -60,10 +60,11 @@ class Pipeline(Section):
         policies = self.source.policies
         topics += [self.partials_topic, *([policies.topic] if policies else [])]
         topics += [self.state_topic] if self.state.in_kafka else []
+        topics += [self.read_topic] if self.source.is_repartitioned else []
         if len(set(topics)) != len(topics):
             raise ValueError(
-                "source, policies, sink, dead-letter, partials and state topics must be different "
-                "ones"
+                "source, policies, sink, dead-letter, partials, state and repartitioned topics "
+                "must be different ones"
             )
         if self.kafka.transactions is True and self.state.every > LONGEST_TRANSACTION:
             raise ValueError(
@@ -71,9 +72,24 @@ class Pipeline(Section):
                 "committed cannot be read; write state.every: 60s or less"
             )
         self._check_beside_the_operator()
+        if self.source.is_repartitioned:
+            self._check_repartitioned()
         if self.state.in_kafka:
             self._check_state_in_kafka()
         return self
+
+    def _check_repartitioned(self) -> None:
+        """Refuse what cannot write records and positions in one transaction."""
+        for key, given, refused in (
+            ("broker", self.kafka.broker, "embedded"),
+            ("client", self.kafka.client, "kafka-python"),
+        ):
+            if given == refused:
+                raise ValueError(
+                    "source.key.repartition: writes records and positions in one transaction, "
+                    f"which kafka.{key}: {refused} cannot; use Apache Kafka with librdkafka, or "
+                    "let producers choose partitions by user"
+                )
 
     def _check_state_in_kafka(self) -> None:
         """Refuse what a state in Kafka cannot carry, or does not carry yet."""
@@ -157,6 +173,12 @@ class Pipeline(Section):
             )
 
     @property
+    def read_topic(self) -> str:
+        """Return the topic whose records are released: the source, or what is written of it by
+        user."""
+        return f"{self.name}.by-user" if self.source.is_repartitioned else self.source.topic
+
+    @property
     def state_topic(self) -> str:
         """Return the topic of a state in Kafka."""
         return self.state.topic or f"{self.name}.state"
@@ -181,7 +203,7 @@ def reading_digest(pipeline: Pipeline) -> str:
         ticks.pop("max_jump", None)
         ticks.pop("stream_time", None)
     included = {"value", "timestamp", "partitioner", "dedupe"}
-    included |= {key for key in ("format", "coerce") if key in pipeline.source.non_defaults}
+    included |= {key for key in ("format", "coerce", "key") if key in pipeline.source.non_defaults}
     source = pipeline.source.model_dump(include=included, context=AS_READ, warnings=False)
     if isinstance(pipeline.source.format, RecordFormat):
         source["format"] = pipeline.source.format.as_read

@@ -127,7 +127,7 @@ def _right(guarantee: Guarantee, number: int) -> Guess:
 def _believed(guarantee: Guarantee) -> Consequence:
     whose = "the declared model"
     if guarantee.adversary.name.startswith(A_MODEL_OF_A_SET):
-        whose = "any model within the declared intervals"
+        whose = "one model within the declared intervals, whichever,"
     words = (
         f"Take what {whose} holds for {per_cent(_BELIEVED)} likely. Somebody who "
         "believes in exactly this model, and in nothing else, believes it at most so much more "

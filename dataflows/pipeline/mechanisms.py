@@ -57,7 +57,17 @@ def configure(file: PipelineFile) -> Configured:
     max_ahead = None if ticks is None else ticks.time.most_ahead
     event = None if source.dedupe is None else source.dedupe.field
     exact = tuple(values.fields) if isinstance(values, Payloads) else ()
-    codec = Codec(values, source.max_value_bytes, timestamp, event, exact, max_ahead)
+    key = None if source.key is None else source.key.field
+    codec = Codec(
+        values,
+        source.max_value_bytes,
+        timestamp,
+        event,
+        exact,
+        max_ahead,
+        key=key,
+        forwarded=source.is_repartitioned,
+    )
     return Configured(mechanism, in_format(file, codec))
 
 

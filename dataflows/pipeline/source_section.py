@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from fugu.dataflows.base.field_paths import FieldName
+from fugu.dataflows.base.field_paths import FieldName, holds
 from fugu.dataflows.base.section import Section, named_file
 from fugu.dataflows.kafka.partitioner import Partitioner
 from fugu.dataflows.kafka.schema_registry import RegistrySection
@@ -24,6 +24,8 @@ from fugu.dataflows.records.envelopes import ENVELOPES, Envelope, problems_of
 from fugu.dataflows.records.registered import SchemaKind
 from fugu.dataflows.records.time_units import Format
 
+LARGEST_FORWARDED_BYTES = 1_000_000
+
 
 class TimestampField(Section):
     """Read event time from a field of the record."""
@@ -32,6 +34,19 @@ class TimestampField(Section):
     """The field that holds the time."""
     format: Format
     """Say how the time is written: milliseconds or seconds since 1970, or as text."""
+
+
+class UserKey(Section):
+    """Name the field that holds the user, where the key of Kafka does not.
+
+    Producers choose partitions by it. Where they do not, `repartition` writes records through an
+    internal topic first, by user.
+    """
+
+    field: FieldName
+    """The field that names the user: text, or a whole number."""
+    repartition: bool = False
+    """Write records through an internal topic first, whose partitions go by user."""
 
 
 class Dedupe(Section):
@@ -141,7 +156,7 @@ class Source(Section):
     """
 
     topic: TopicName
-    """The private topic; its keys are users."""
+    """The private topic; its keys are users, unless `key` names a field."""
     policies: Annotated[PolicySource, BeforeValidator(_section_of_topic)] | None = Field(
         default=None, json_schema_extra=_or_a_topic
     )
@@ -161,6 +176,8 @@ class Source(Section):
     """Say what records are: JSON, JSON in an envelope, or a section about schemas."""
     coerce: Literal["numbers"] | None = None
     """Read numbers that are written as text, too, where a number is read: `numbers`."""
+    key: UserKey | None = None
+    """Say which field names the user; without it, the key of Kafka does."""
     partitioner: Partitioner | Literal["auto"] = "auto"
     """Say how producers choose the partition of a key; `auto` finds it out."""
     partitions: Literal["fixed", "follow"] = "fixed"
@@ -195,10 +212,48 @@ class Source(Section):
             "value": self.fields,
             "timestamp": [self.timestamp.field] if isinstance(self.timestamp, Section) else [],
             "dedupe": [] if self.dedupe is None else [self.dedupe.field],
+            "key": [] if self.key is None else [self.key.field],
         }.items():
             for problem in self.problems_of(names):
                 raise ValueError(f"{key}: {problem}")
+        if self.key is not None:
+            self._check_key(self.key)
         return self
+
+    def _check_key(self, key: UserKey) -> None:
+        for name in self.fields:
+            if holds(name, key.field):
+                raise ValueError(
+                    f"key: {key.field} names the user, and is in {name}, which is released; "
+                    "release another field"
+                )
+        if not key.repartition:
+            return
+        if self.partitioner not in ("auto", "murmur2"):
+            raise ValueError(
+                "partitioner: with key.repartition Fugu chooses partitions itself (murmur2); "
+                "delete it"
+            )
+        if self.partitions == "follow":
+            raise ValueError(
+                "partitions: with key.repartition added partitions of the source are read anyway; "
+                "delete it"
+            )
+        if self.timestamp == "broker":
+            raise ValueError(
+                "timestamp: with key.repartition records of several partitions come together, "
+                "whose times are in no order; write timestamp: kafka, or a field"
+            )
+        if self.max_value_bytes > LARGEST_FORWARDED_BYTES:
+            raise ValueError(
+                f"max_value_bytes: with key.repartition write {LARGEST_FORWARDED_BYTES:,} or less, "
+                "so that each record that is read can be written"
+            )
+
+    @property
+    def is_repartitioned(self) -> bool:
+        """Return whether records are read from the internal topic, by user."""
+        return self.key is not None and self.key.repartition
 
     def problems_of(self, names: Iterable[str]) -> list[str]:
         """Return why records of this format hold no such fields."""

@@ -25,6 +25,12 @@ _WHY = {
 }
 
 
+_LARGEST = "max.message.bytes"
+LARGEST_FORWARDED = 1_048_588
+"""Count the bytes of the largest batch that the internal topic by user has to take."""
+_RETENTION = ("retention.ms", "retention.bytes")
+
+
 @dataclass(frozen=True)
 class Topics:
     """Hold the three topics of a pipeline, found and checked."""
@@ -136,13 +142,58 @@ def policies_problem(topic: Topic | None, name: str) -> str | None:
 
 
 def _source(client: Client, pipeline: Pipeline, begun: int | None) -> Topic:
-    source = client.topic(pipeline.source.topic)
+    source = topic_to_read(client, pipeline)
     if source is None:
         raise KafkaUnavailable(
             f"topic {pipeline.source.topic} (source.topic) does not exist. "
             "Create it, or correct the name in the pipeline file."
         )
     return source if begun is None else without_added(source, begun)
+
+
+def topic_to_read(client: Client, pipeline: Pipeline) -> Topic | None:
+    """Return the topic whose records are released; None without a source.
+
+    That is the source, or the internal topic into which its records are written by user: it is
+    found here, or created as outputs are. `KafkaUnavailable` says what is wrong with it.
+    """
+    source, name = client.topic(pipeline.source.topic), pipeline.read_topic
+    if source is None or not pipeline.source.is_repartitioned:
+        return source
+    by_user = client.topic(name)
+    if by_user is None and pipeline.sink.create:
+        client.create_topic(name, source.partitions, _SINK_SETTINGS | _kept_as(source))
+        by_user = client.topic(name)
+    if by_user is None:
+        raise KafkaUnavailable(
+            f"topic {name} (source.key.repartition) does not exist. Create it with "
+            f"{source.partitions} partitions, cleanup.policy=delete, the retention of "
+            f"{source.name} and its ACLs, for this user alone, or write sink.create: true."
+        )
+    if problems := by_user_problems(by_user):
+        raise KafkaUnavailable("\n".join(problems))
+    return by_user
+
+
+def by_user_problems(topic: Topic) -> list[str]:
+    """Return what keeps a topic from being used for records by user."""
+    problems = Output("source.key.repartition", topic.name, topic).problems(topic)
+    takes = int((topic.settings or {}).get(_LARGEST, LARGEST_FORWARDED))
+    if takes < LARGEST_FORWARDED:
+        problems.append(
+            f"topic {topic.name} (source.key.repartition): set {_LARGEST}={LARGEST_FORWARDED} or "
+            f"more (it is {takes}), so that each record of the source can be written"
+        )
+    return problems
+
+
+def _kept_as(source: Topic) -> dict[str, str]:
+    """Return settings by which private records are kept as long as the source keeps them."""
+    settings = source.settings or {}
+    kept = {name: settings[name] for name in _RETENTION if name in settings}
+    if settings.get("cleanup.policy") == "compact":
+        kept = {"retention.ms": "-1", "retention.bytes": "-1"}
+    return kept | {_LARGEST: str(LARGEST_FORWARDED)}
 
 
 def without_added(source: Topic, begun: int) -> Topic:

@@ -1,6 +1,6 @@
 """Make complete Kafka records of releases and dead letters: key, value, headers, timestamp."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,9 +10,11 @@ import orjson
 from fugu.dataflows.base.batches import DeadLetters, Outgoing, Sanitized
 from fugu.dataflows.base.columns import NONE, HeaderColumns, OptionalByteColumn
 from fugu.dataflows.publishing.entries import ledger_key, stream_entry
+from fugu.dataflows.publishing.origins import FORWARDED, Origins
 from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.publishing.release_form import ReleaseForm
 from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.origins import Origin
 from fugu.dataflows.records.published import GUARANTEE_HEADER, RELEASE_HEADER
 from fugu.operators.byte_column import ByteColumn, bytes_of
 from fugu.operators.integer_column import IntegerColumn
@@ -38,6 +40,8 @@ class Publisher:
     key_policy: KeyPolicy
     pseudonyms: Pseudonyms
     form: ReleaseForm | None = None
+    origins: Origins | None = None
+    """Tells where records come from that were written by user first."""
 
     def releases(self, sanitized: Sanitized) -> Outgoing:
         """Return the records for the sanitized topic."""
@@ -79,7 +83,7 @@ class Publisher:
             partition=home,
             keys=[ledger_key(self.scope.pipeline, home, name) for name in streams],
             values=[
-                stream_entry(self.scope.pipeline, self.source_topic, self.source, name, level)
+                stream_entry(self.scope.pipeline, *self._people, name, level)
                 for name, level in zip(streams, spending.levels, strict=True)
             ],
             headers=self._headers(ids),
@@ -116,6 +120,13 @@ class Publisher:
         """Return the names of the dead letters about these source records."""
         return self.scope.release_ids("dead letter", self.source, partition, offsets)
 
+    @property
+    def _people(self) -> tuple[str, str]:
+        """Return name and identity of the topic whose people the ledger is about."""
+        if self.origins is None:
+            return self.source_topic, self.source
+        return self.origins.source.name, self.origins.source.identity
+
     def _names(self, sanitized: Sanitized) -> ByteColumn:
         if sanitized.epochs is None:
             return self.release_ids(sanitized.partition, sanitized.offsets)
@@ -142,18 +153,23 @@ class Publisher:
         return HeaderColumns(len(ids), contents)
 
     def _dead_letter_values(self, partition: int, dead: DeadLetters) -> list[bytes]:
+        places = self._places(partition, dead.offsets)
         return [
-            orjson.dumps(
-                {
-                    "topic": self.source_topic,
-                    "partition": partition,
-                    "offset": offset,
-                    "reason": reason,
-                    "field": name or None,
-                }
-            )
-            for offset, reason, name in zip(dead.offsets, dead.reasons, dead.fields, strict=True)
+            orjson.dumps({**place, "reason": reason, "field": name or None})
+            for place, reason, name in zip(places, dead.reasons, dead.fields, strict=True)
         ]
+
+    def _places(self, partition: int, offsets: Sequence[int]) -> Iterator[dict[str, object]]:
+        """Yield the coordinates of records; of those written by user first, of the originals."""
+        origins: list[Origin | None] = [None] * len(offsets)
+        if self.origins is not None:
+            origins = self.origins.of(partition, offsets)
+        for offset, origin in zip(offsets, origins, strict=True):
+            place = {"topic": self.source_topic, "partition": partition, "offset": offset}
+            if origin is not None and self.origins is not None:
+                name, (home, at) = self.origins.source.name, origin
+                place = {"topic": name, "partition": home, "offset": at, FORWARDED: offset}
+            yield place
 
 
 def nothing_in(count: int) -> OptionalByteColumn:

@@ -30,10 +30,12 @@ from fugu.dataflows.records.deduplication import event_digest
 from fugu.dataflows.records.envelopes import Debezium, Envelope
 from fugu.dataflows.records.exact_numbers import holds_no_number, rounded
 from fugu.dataflows.records.json_fields import FieldTimestamp, Record, Refused, required
+from fugu.dataflows.records.origins import without_foreign
 from fugu.dataflows.records.record_shape import RecordShape
 from fugu.dataflows.records.registered import Wire
 from fugu.dataflows.records.released_as import ReleasedAs
 from fugu.dataflows.records.times_ahead import without_times_ahead
+from fugu.dataflows.records.user_keys import user_key
 from fugu.operators import compiled
 from fugu.operators.mechanism import Releases
 
@@ -93,6 +95,7 @@ class Domain(Values, Protocol):
 class _Read:
     """Hold what was read of the accepted records of a batch, and which ones are refused."""
 
+    keys: list[bytes] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
     events: list[int] = field(default_factory=list)
@@ -107,7 +110,9 @@ class Codec:
 
     Fields in `exact` may hold no number that reading would round. A time may be `max_ahead`
     milliseconds after that of its record in Kafka. Records may be in an `envelope`. Fields in
-    `numbers` may hold a number as text. Without a `wire`, records are JSON.
+    `numbers` may hold a number as text. Without a `wire`, records are JSON. Users are named by the
+    field `key`, or else by the keys of Kafka. Where records are `forwarded`, those keys tell where
+    they come from.
     """
 
     domain: Values
@@ -119,6 +124,8 @@ class Codec:
     envelope: Envelope | None = None
     numbers: tuple[str, ...] = ()
     wire: Wire | None = None
+    key: str | None = None
+    forwarded: bool = False
 
     @property
     def reads_headers(self) -> bool:
@@ -128,6 +135,8 @@ class Codec:
     def decode(self, batch: Batch) -> Decoded:
         """Split a batch into accepted columns and dead letters."""
         decoded = self._decode(batch)
+        if self.forwarded:
+            decoded = without_foreign(batch, decoded)
         if self.timestamp is None or self.max_ahead is None:
             return decoded
         return without_times_ahead(batch, decoded, self.max_ahead, self.timestamp.field)
@@ -149,8 +158,26 @@ class Codec:
 
     @property
     def on_plain_json(self) -> "Codec":
-        """Return a codec that reads the same paths in objects of JSON, for made-up records."""
-        return replace(self, envelope=None, wire=None)
+        """Return a codec that reads the same paths in objects of JSON, for made-up records, which
+        have keys."""
+        return replace(self, envelope=None, wire=None, key=None, forwarded=False)
+
+    def keys_of(self, batch: Batch) -> Sequence[bytes | None]:
+        """Return the key of the user of each record; None where nobody can be read."""
+        if self.key is None:
+            return batch.keys
+        pairs = zip(batch.values, batch.headers, strict=True)
+        return [self._key_of(content, headers) for content, headers in pairs]
+
+    def _key_of(self, content: bytes | None, headers: Sequence[Header]) -> bytes | None:
+        """Return who a record is about, whatever else it holds; None where that cannot be read."""
+        assert self.key is not None
+        record = self._anyhow(content, headers)
+        try:
+            key = b"" if record is None else user_key(record, self.key)
+        except Refused:
+            return None
+        return key if 0 < len(key) <= LARGEST_KEY_BYTES else None
 
     @cached_property
     def scanner(self) -> "Scanner | None":
@@ -161,7 +188,9 @@ class Codec:
             return None
         from fugu.dataflows.records.scanner import scanner_of
 
-        return scanner_of(self.domain, self.max_value_bytes, self.timestamp, self.event, self.exact)
+        return scanner_of(
+            self.domain, self.max_value_bytes, self.timestamp, self.event, self.exact, self.key
+        )
 
     def warm_up(self) -> None:
         """Compile what reads columns, before the first record waits for it."""
@@ -186,16 +215,16 @@ class Codec:
                 known = len(read.refused)
                 self._read_each(batch, arrivals, first, end, read)
                 suspicious = len(read.refused) > known
-        offsets, keys = batch.offsets, batch.keys
+        offsets = batch.offsets
         if read.refused:
             kept = [index for index in range(count) if index not in read.refused]
-            offsets, keys = [offsets[i] for i in kept], [keys[i] for i in kept]
+            offsets = [offsets[i] for i in kept]
             arrivals = [arrivals[i] for i in kept]
         return Decoded(
             batch.partition,
             offsets,
             arrivals if self.timestamp is None else read.times,
-            list(filter(None, keys)),
+            read.keys,
             np.array(read.values, dtype=self.domain.dtype),
             None if self.event is None else read.events,
             read.dead,
@@ -204,11 +233,9 @@ class Codec:
 
     def _read_together(self, batch: Batch, first: int, end: int, read: _Read) -> bool:
         """Read some records, or none of them because one is to be refused."""
-        keys = list(filter(None, batch.keys[first:end]))
+        keys = list(filter(None, batch.keys[first:end])) if self.key is None else []
         contents = list(filter(None, batch.values[first:end]))
-        if len(keys) < end - first or len(contents) < end - first:
-            return False
-        if max(map(len, keys)) > LARGEST_KEY_BYTES:
+        if (self.key is None and len(keys) < end - first) or len(contents) < end - first:
             return False
         if max(map(len, contents)) > self.max_value_bytes:
             return False
@@ -220,16 +247,21 @@ class Codec:
             else:
                 some = zip(records, batch.headers[first:end], strict=True)
                 records = [self._shape.shaped(record, headers) for record, headers in some]
+            if self.key is not None:
+                keys = [user_key(record, self.key) for record in records]
             values = self.domain.read_column(records)
             times = [] if self.timestamp is None else self.timestamp.read_column(records)
             events = [] if self.event is None else [_event(r, self.event) for r in records]
         except (orjson.JSONDecodeError, Refused):
+            return False
+        if max(map(len, keys)) > LARGEST_KEY_BYTES:
             return False
         if self.exact and any(
             self._rounded(*one)
             for one in zip(contents, records, batch.headers[first:end], strict=True)
         ):
             return False
+        read.keys += keys
         read.values += values
         read.times += times
         read.events += events
@@ -240,13 +272,13 @@ class Codec:
     ) -> None:
         """Read or refuse every record by itself."""
         for index in range(first, end):
-            key = batch.keys[index]
             try:
-                if not key:
-                    raise Refused(Reason.NO_KEY)
-                if len(key) > LARGEST_KEY_BYTES:
-                    raise Refused(Reason.TOO_LARGE)
-                record = self._parse(batch.values[index], batch.headers[index])
+                if self.key is None:
+                    key = _required_key(batch.keys[index])
+                    record = self._parse(batch.values[index], batch.headers[index])
+                else:
+                    record = self._parse(batch.values[index], batch.headers[index])
+                    key = _required_key(user_key(record, self.key), self.key)
                 value = self.domain.read(record)
                 times = [] if self.timestamp is None else [self.timestamp.read(record)]
                 events = [] if self.event is None else [_event(record, self.event)]
@@ -255,18 +287,20 @@ class Codec:
                 read.dead.add(batch.offsets[index], arrivals[index], refusal.reason, refusal.field)
                 self._note_time(batch, arrivals, index, read)
                 continue
+            read.keys.append(key)
             read.values.append(value)
             read.times += times
             read.events += events
 
     def _note_time(self, batch: Batch, arrivals: Sequence[int], index: int, read: _Read) -> None:
         """Note time and key of a refused record, if they can be read."""
-        key, content = batch.keys[index], batch.values[index]
+        content, headers = batch.values[index], batch.headers[index]
+        key = batch.keys[index] if self.key is None else self._key_of(content, headers)
         if not key or len(key) > LARGEST_KEY_BYTES:
             return
         time: int | None = arrivals[index]
         if self.timestamp is not None:
-            time = self._time(content, batch.headers[index], self.timestamp)
+            time = self._time(content, headers, self.timestamp)
         if time is not None:
             read.timed.offsets.append(batch.offsets[index])
             read.timed.timestamps.append(time)
@@ -317,6 +351,7 @@ class Codec:
     def names(self) -> list[str]:
         """Return the fields that are read."""
         names = [*self.domain.fields, *self.exact]
+        names += [] if self.key is None else [self.key]
         names += [] if self.timestamp is None else [self.timestamp.field]
         return names + ([] if self.event is None else [self.event])
 
@@ -340,16 +375,32 @@ class Codec:
         self, content: bytes | None, headers: Sequence[Header], timestamp: FieldTimestamp
     ) -> int | None:
         """Return the time of a record, whatever else it holds."""
+        record = self._anyhow(content, headers)
         try:
-            record = self._loads(content or b"")
+            return None if record is None else timestamp.read(record)
+        except Refused:
+            return None
+
+    def _anyhow(self, content: bytes | None, headers: Sequence[Header]) -> Record | None:
+        """Return the fields of a record that may have nothing to release; None if it has none."""
+        try:
+            parsed = self._loads(content or b"")
         except Refused:
             return None
         except orjson.JSONDecodeError:
-            record = _any_json(content or b"")
+            parsed = _any_json(content or b"")
         try:
-            return timestamp.read(self._shape.shaped_anyhow(record, headers))
+            return self._shape.shaped_anyhow(parsed, headers)
         except Refused:
             return None
+
+
+def _required_key(key: bytes | None, field: str = "") -> bytes:
+    if not key:
+        raise Refused(Reason.NO_KEY, field)
+    if len(key) > LARGEST_KEY_BYTES:
+        raise Refused(Reason.TOO_LARGE, field)
+    return key
 
 
 def _arrivals(timestamps: Sequence[int]) -> Sequence[int]:

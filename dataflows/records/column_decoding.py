@@ -29,13 +29,16 @@ def decode_columns(
 
     Records that are not JSON are scanned as what their `wire` makes of them.
     """
-    keys, values = OptionalByteColumn.of(batch.keys), OptionalByteColumn.of(batch.values)
+    values = OptionalByteColumn.of(batch.values)
     if wire is None:
         found = scanner.read(values)
     else:
         written = wire.projected(values)
         found = scanner.read(written.records)
         found.sure[:] &= written.sure & (values.lengths <= scanner.max_value_bytes)
+    keys: OptionalByteColumn | ByteColumn = (
+        OptionalByteColumn.of(batch.keys) if found.keys is None else found.keys
+    )
     accepted = found.sure & (keys.lengths > 0) & (keys.lengths <= longest_key)
     offsets = column_of(batch.offsets)
     times = np.maximum(column_of(batch.timestamps), 0) if found.times is None else found.times
@@ -44,6 +47,8 @@ def decode_columns(
     if not accepted.all():
         others = decode(_listed(batch, np.flatnonzero(~accepted)))
         _put(others, found, times, accepted)
+        if found.keys is not None:
+            keys = found.keys.replaced(column_of(others.offsets), ByteColumn.of(others.keys))
         dead = replace(others.dead, offsets=offsets[others.dead.offsets].tolist())
         refused = replace(others.refused, offsets=offsets[others.refused.offsets].tolist())
         kept = np.flatnonzero(accepted)

@@ -26,7 +26,7 @@ from fugu.dataflows.records.scanned.compiled_objects import (
 from fugu.dataflows.records.scanned.compiled_units import read_times
 from fugu.dataflows.records.scanned.self_check import agrees_with_orjson
 from fugu.dataflows.records.scanned.spans import FieldNames, Spans
-from fugu.operators.byte_column import bytes_of
+from fugu.operators.byte_column import ByteColumn, bytes_of
 from fugu.operators.compiled_blake2b import Lanes
 from fugu.operators.compiled_blake2b_block import LANES, fresh_state
 from fugu.operators.mechanism import Array, Integers, Words
@@ -42,6 +42,8 @@ class Found:
     values: Array
     times: Integers | None
     events: Words | None
+    keys: ByteColumn | None
+    """Users that a field names; None where the key of Kafka does."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Scanner:
     timestamp: FieldTimestamp | None
     event: str | None
     exact: tuple[str, ...]
+    key: str | None
 
     def read(self, records: OptionalByteColumn) -> Found:
         """Return what is sure about the fields of these records."""
@@ -64,12 +67,13 @@ class Scanner:
             self.values.read(spans),
             None if self.timestamp is None else _times(spans, self.timestamp),
             None if self.event is None else _events(spans, self.event),
+            None if self.key is None else _keys(spans, self.key),
         )
 
     @cached_property
     def _names(self) -> FieldNames:
         asked = [] if self.timestamp is None else [self.timestamp.field]
-        asked += [] if self.event is None else [self.event]
+        asked += [name for name in (self.event, self.key) if name is not None]
         return FieldNames.of([*self.values.fields, *asked, *self.exact])
 
 
@@ -79,12 +83,13 @@ def scanner_of(
     timestamp: FieldTimestamp | None,
     event: str | None,
     exact: tuple[str, ...],
+    key: str | None,
 ) -> Scanner | None:
     """Return what reads as a codec with these fields does; None where that takes the codec."""
     values = reader_of(domain)
     if values is None or isinstance(timestamp, TextTimestamp) or not agrees_with_orjson():
         return None
-    return Scanner(values, max_value_bytes, timestamp, event, exact)
+    return Scanner(values, max_value_bytes, timestamp, event, exact, key)
 
 
 def _times(spans: Spans, timestamp: FieldTimestamp) -> Integers:
@@ -92,6 +97,15 @@ def _times(spans: Spans, timestamp: FieldTimestamp) -> Integers:
     unit = timestamp.milliseconds_per_unit
     read_times(*spans.of(timestamp.field), unit, LATEST_TIMESTAMP, times)
     return times
+
+
+def _keys(spans: Spans, field: str) -> ByteColumn:
+    """Return the bytes of each text without its quotes, or of each whole number as it is."""
+    content, kinds, begins, ends, sure = spans.of(field)
+    quoted = kinds == TEXT
+    np.logical_and(sure, quoted | (kinds == INTEGER), sure)
+    begins, ends = np.where(sure, begins + quoted, 0), np.where(sure, ends - quoted, 0)
+    return ByteColumn(content, begins, ends - begins)
 
 
 def _events(spans: Spans, field: str) -> Words:

@@ -39,6 +39,7 @@ from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.monitor import Monitor
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.pseudonyms import Pseudonyms
+from fugu.dataflows.run.beside import refuse_by_user, written_by_user
 from fugu.dataflows.run.causes import cause, collect_garbage_seldom
 from fugu.dataflows.run.link import Link
 from fugu.dataflows.run.renewal import Renewal
@@ -71,7 +72,7 @@ def run_copy(file: PipelineFile, *, finish: bool = False, supervised_as: int | N
         with native_stderr_hidden():
             starting.begun()
             renewal.watch(starting.stop.request)
-            with closing(renewal):
+            with closing(renewal), written_by_user(file, made.plans, name):
                 _run(file, made, name)
         monitor.require_known_partitions()
     log.info("pipeline %s: stopped, state is written", file.pipeline.name)
@@ -151,6 +152,7 @@ def copied_flow(file: PipelineFile) -> Dataflow:
         raise ConfigurationError(
             "state.store is kafka, so bytewax keeps no state: leave the recovery directory out"
         )
+    refuse_by_user(file)
     made = planned(file, StopFlag(), None)
     made.plan.warm_up()
     return dataflow_of(made.plan.name, _Copies(file, made, instance()))

@@ -26,6 +26,7 @@ from bytewax.run import cli_main
 
 from fugu.dataflows.base.errors import ConfigurationError, ShutOut
 from fugu.dataflows.base.native_stderr import native_stderr_hidden
+from fugu.dataflows.copies.instance import instance
 from fugu.dataflows.flows.plan import Plan, Shard, require_held_now
 from fugu.dataflows.flows.sections import end_of, is_merged
 from fugu.dataflows.flows.starting import prepared, prepared_after_a_look
@@ -33,6 +34,7 @@ from fugu.dataflows.kafka.client import publishing_in_words
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.monitor import Monitor
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.run.beside import refuse_by_user, written_by_user
 from fugu.dataflows.run.causes import cause, collect_garbage_seldom
 from fugu.dataflows.run.copying import copied_flow
 from fugu.dataflows.run.following import Following
@@ -99,8 +101,11 @@ def _run(
             stop.request()
         for plan in plans:
             plan.directory.note_start(finishing=plan.finishing)
+        part = f"{instance()}-{plans[0].fingerprint.shard}"
+        shards_run = [partial(_run_shard, file, *one) for one in zip(plans, built, strict=True)]
         try:
-            _in_threads([partial(_run_shard, file, *one) for one in zip(plans, built, strict=True)])
+            with written_by_user(file, plans, part):
+                _in_threads(shards_run)
         except ShutOut:
             require_held_now(plans)
             raise
@@ -163,6 +168,7 @@ def flow(path: str) -> Dataflow:
     file = PipelineFile.read(Path(path))
     if file.pipeline.state.in_kafka:
         return copied_flow(file)
+    refuse_by_user(file)
     if file.pipeline.state.shards > 1 or is_merged(file.pipeline):
         raise ConfigurationError("bytewax.run runs one dataflow only; use fugu run")
     [plan] = prepared(file, None, StopFlag())

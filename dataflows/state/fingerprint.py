@@ -47,6 +47,7 @@ class Fingerprint(BaseModel):
     `redriven` counts how often refused records were driven again; `strangers` are pseudonyms, by
     sink topic, of streams of which nobody knows what they have spent. `partitions_begun` is how
     many partitions there were when an aggregate began, if that changed since; its log says when.
+    The source may be an internal topic, whose records come from the topic of `origin`.
     Format 2 has `former`.
     """
 
@@ -85,6 +86,8 @@ class Fingerprint(BaseModel):
     redriven: int = 0
     strangers: dict[str, list[str]] = {}
     partitions_begun: int = 0
+    origin_topic: str = ""
+    origin_identity: str = ""
 
     @property
     def partitions_at_first(self) -> int:
@@ -104,6 +107,7 @@ class Fingerprint(BaseModel):
             self.sink_topic: self.sink_identity,
             self.dead_letters_topic: self.dead_letters_identity,
             self.ledger_topic: self.ledger_identity,
+            self.origin_topic: self.origin_identity,
         }
         return {name: identity for name, identity in topics.items() if name}
 
@@ -155,6 +159,10 @@ _ADVICE = {
     "dead_letters_topic": "set sink.dead_letters back, or change it with fugu migrate OLD NEW",
     "ledger_topic": "set ledger.topic back, or add one with fugu migrate OLD NEW",
     "ledger_identity": "the ledger topic was deleted and created again; " + _AGAIN,
+    "origin_topic": "the state is about another source topic; correct source.topic, or "
+    + NEW_PIPELINE,
+    "origin_identity": "the source topic was deleted and created again, so offsets name other "
+    f"records now; {OVER_NEW_RECORDS}",
     "dead_letters_identity": "the dead-letter topic was deleted and created again; " + _AGAIN,
 }
 NOT_IN_KAFKA = (

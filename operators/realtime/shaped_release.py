@@ -50,9 +50,10 @@ class ShapedRelease:
     and adds discrete Gaussian noise; nothing else leaves. A Kalman filter for the model and the
     buffer, which sees noisy mixtures alone, makes estimates of them. The buffer is chosen such that
     its error is least; where nothing is gained, figures are not mixed. Beside the same filter on
-    unmixed figures the variance of errors is 1.4 times (correlation .95) to 2.0 times (.99) smaller
-    where a person counts in one tick and noise is 5 to 100 times the variance of the series, and no
-    mixture can do much better in real time. Where people count in many ticks there is less to gain.
+    unmixed figures the variance of errors is 1.3 to 1.4 times (correlation .95) or 1.8 to 2.1 times
+    (.99) smaller where a person counts in one tick and noise is 5 to 100 times the variance of the
+    series, and no mixture does much better in real time. Where people count in many ticks there is
+    less to gain.
 
     The filter does not learn: a model that is wrong costs accuracy. `standard_error` grows with how
     much farther than expected noisy mixtures are from predictions, on average so far.

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from fugu.operators.mechanism import Array, Floats, Integers
-from fugu.operators.sip.markov_model import ordered_sum
+from fugu.operators.sip.markov_model import SUM_TOLERANCE, ordered_sum
 from fugu.operators.sip.model_intervals import ModelIntervals, tightened
 from fugu.operators.sip.privacy_bound import UNIT_ROUNDOFF, UP
 
@@ -49,14 +49,17 @@ class BeliefEnvelope:
         return self._least(values, least), self._most(values, most)
 
     def corrected(self, likelihood: Floats) -> "BeliefEnvelope":
-        """Return the envelope after a release that had this `likelihood (n, rows)` above 0."""
+        """Return the envelope after a release that had this `likelihood (n, rows)`.
+
+        A truth that cannot have led to the release, likelihood 0, has probability 0 from then on.
+        """
         rising = np.argsort(likelihood, axis=0, kind="stable")
         others_least = self._others(likelihood, rising, self._least_rest - self._room)
         others_most = self._others(likelihood, rising[::-1], self._most_rest)
         down, up = _factors(len(likelihood))
         low, high = self.low * likelihood, self.high * likelihood
-        post_low = low / (low + others_most * up) * down
-        post_high = high / (high + others_least * down) * up
+        post_low = _share(low, others_most * up) * down
+        post_high = _share(high, others_least * down) * up
         return BeliefEnvelope.between(post_low, np.minimum(post_high, 1.0))
 
     def predicted(self, models: ModelIntervals) -> "BeliefEnvelope":
@@ -112,6 +115,25 @@ class BeliefEnvelope:
         weight = np.take_along_axis(likelihood, order, axis=0)[:, None]
         shared = _shared(np.where(itself, 0.0, room), np.maximum(rest, 0.0))
         return ordered_sum(np.where(itself, 0.0, low + shared) * weight)
+
+
+def _share(part: Floats, others: Floats) -> Floats:
+    """Return part / (part + others); 0 where the part is 0."""
+    total = part + others
+    return np.asarray(np.divide(part, total, out=np.zeros_like(total), where=part > 0.0))
+
+
+def checked_envelope(low: Floats, high: Floats) -> BeliefEnvelope:
+    """Return the envelope that columns of a state hold; `ValueError` names a row that holds none.
+
+    A belief is between its ends: 0 <= low <= high, and 1 is between their sums.
+    """
+    right = (np.isfinite(low) & np.isfinite(high) & (low >= 0.0) & (low <= high)).all(axis=0)
+    right &= ordered_sum(low) <= 1.0 + SUM_TOLERANCE
+    right &= ordered_sum(high) >= 1.0 - SUM_TOLERANCE
+    if not right.all():
+        raise ValueError(f"the envelope of row {int(np.argmin(right))} holds no distribution")
+    return BeliefEnvelope(low, high)
 
 
 def _shared(room: Floats, rest: Floats) -> Floats:

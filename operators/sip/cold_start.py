@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
-from fugu.operators import compiled
 from fugu.operators.budget_units import add_spent, exact_exp, exact_expm1, in_nats
 from fugu.operators.byte_column import Bytes
 from fugu.operators.byte_fields import binding_digest
@@ -32,12 +31,18 @@ from fugu.operators.randomness import KeyedDraws
 from fugu.operators.release_digest import extended
 from fugu.operators.responses.randomized_response import WORDS, Odds
 from fugu.operators.sip.belief_radius import Radius
+from fugu.operators.sip.distances import HAMMING, Distance
 from fugu.operators.sip.guarantees import cold_start_guarantees
-from fugu.operators.sip.hamming_kernel import HammingKernel
 from fugu.operators.sip.integer_law import FORMAT
+from fugu.operators.sip.kernels import choose_kernel
 from fugu.operators.sip.privacy_bound import PrivacyBound
-from fugu.operators.sip.private_law import PrivateLaw, check_words, private_law
-from fugu.operators.sip.proposal import Mask
+from fugu.operators.sip.private_law import (
+    PrivateLaw,
+    check_words,
+    has_compiled_law,
+    private_law,
+)
+from fugu.operators.sip.proposal import Kernel, Mask
 from fugu.operators.sip.stream_model import StreamModels, predicted_by_row, worst_radius
 from fugu.operators.sip.symbol_inputs import (
     bound_to,
@@ -77,7 +82,8 @@ class ColdStart(ChargingRunningMechanism, EnumerableMechanism):
     stream; `epsilon` in nats, 0 < epsilon <= 50; `alpha`, above 0, added to the counts as n^2 equal
     parts; `positions`, by default `enough_positions`, 50 n^2 / (p - q)^4. Fewer learn mostly noise,
     and are refused unless `when_short` is "accept". Positions that a budget skips are counted, and
-    learned from as gaps.
+    learned from as gaps. `distance` is what an error costs once there is a model, as in conditional
+    randomized response.
 
     Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, annotated with
     `confidence`, the probability that the released symbol is the true one given all releases; NaN
@@ -107,6 +113,7 @@ class ColdStart(ChargingRunningMechanism, EnumerableMechanism):
     positions: int = 0
     alpha: float = 1.0
     when_short: WhenShort = "refuse"
+    distance: Distance = HAMMING
     odds: Odds = field(init=False, repr=False)
 
     kind: ClassVar[str] = "cold_start_crr"
@@ -264,12 +271,14 @@ class ColdStart(ChargingRunningMechanism, EnumerableMechanism):
             float(self.epsilon).hex(),
             self.positions,
             float(self.alpha).hex(),
+            *self._kernel.identity(),
             *FORMAT,
         )
 
     @cached_property
-    def _kernel(self) -> HammingKernel:
-        return HammingKernel(exact_expm1(self.epsilon), exact_exp(self.epsilon))
+    def _kernel(self) -> Kernel:
+        gain, growth = exact_expm1(self.epsilon), exact_exp(self.epsilon)
+        return choose_kernel(self.distance, "optimal", "heuristic", self.symbols, gain, growth)
 
     @cached_property
     def _bindings(self) -> Bytes:
@@ -277,7 +286,7 @@ class ColdStart(ChargingRunningMechanism, EnumerableMechanism):
 
     @cached_property
     def _compiled(self) -> "CompiledColdStep | None":
-        if not compiled.available():
+        if not has_compiled_law(self._kernel):
             return None
         from fugu.operators.sip.compiled_cold_start import CompiledColdStep
 
@@ -307,7 +316,7 @@ class ColdStart(ChargingRunningMechanism, EnumerableMechanism):
 
     def _law_to_step(self, state: State, warm: Mask) -> "PrivateLaw | CompiledLaw":
         """Return the same law, compiled where that is possible."""
-        if not compiled.available():
+        if not has_compiled_law(self._kernel):
             return self._law(state, warm)
         from fugu.operators.sip.compiled_law import CompiledLaw
 

@@ -25,8 +25,8 @@ A_MODEL_OF_A_SET = "model-in-a-set"
 _EVERY_MODEL = Point(
     A_MODEL_OF_A_SET,
     "an adversary whose belief before the stream, about accepted records, is any Markov model "
-    "within the declared intervals around the declared model ({narrowest:.3g} to {widest:.3g} "
-    "wide), also one whose probabilities change within them from record to record",
+    "within the declared intervals around the declared model after smoothing ({narrowest:.3g} to "
+    "{widest:.3g} wide), also one whose probabilities change within them from record to record",
 )
 _LEARNED_MODEL = Point(
     "learned-model",

@@ -8,12 +8,13 @@ from math import isfinite
 import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers
-from fugu.operators.sip.markov_model import MarkovModel, ordered_sum
+from fugu.operators.sip.markov_model import ROUNDED_SUM, MarkovModel, ordered_sum
 from fugu.operators.sip.privacy_bound import UNIT_ROUNDOFF
 
 LARGEST_ALPHABET = 64
 """Every step sorts n numbers for each of n symbols."""
 _SMALLEST_CORNER = 1e-9
+_ROUNDED = 10.0 * ROUNDED_SUM
 _OUTWARDS = 16 * UNIT_ROUNDOFF
 """Covers the roundings of an end, and of the sums that the exact model divides by."""
 
@@ -97,10 +98,9 @@ class ModelIntervals:
         return np.argsort(-self.high, axis=0, kind="stable")
 
     def contains(self, model: MarkovModel) -> bool:
-        """Return whether a chain is a member."""
-        inside = (self.first_low <= model.prior) & (model.prior <= self.first_high)
-        follows = (self.low <= model.transition) & (model.transition <= self.high)
-        return bool(inside.all() and follows.all())
+        """Return whether a chain is a member, up to what its rows in doubles may miss the sum 1."""
+        first = _inside(model.prior, self.first_low, self.first_high)
+        return first and _inside(model.transition, self.low, self.high)
 
     def members(self) -> Iterator[MarkovModel]:
         """Yield members at corners of the set: the stickiest chain, the one that moves most, and,
@@ -123,6 +123,11 @@ class ModelIntervals:
         yield "prior", self.first_low, self.first_high
         for number, (low, high) in enumerate(zip(self.low, self.high, strict=True)):
             yield f"transition row {number}", low, high
+
+
+def _inside(probabilities: Floats, low: Floats, high: Floats) -> bool:
+    above, below = low - _ROUNDED <= probabilities, probabilities <= high + _ROUNDED
+    return bool((above & below).all())
 
 
 def tightened(low: Floats, high: Floats) -> tuple[Floats, Floats]:

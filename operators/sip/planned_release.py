@@ -35,13 +35,15 @@ class PlannedRelease(ConditionalRandomizedResponse):
     at most that much relative to the declared model, and leakages add up whatever path releases
     took: a stream that spent E nats satisfies Sequence Information Privacy (SIP) with E relative to
     the model, and 2 E for any prior or correlation. A single release may leak `most` nats.
-    `epsilon` bounds the *mean* under the model alone; what a stream may spend in its life is
-    bounded by the total of a `Budgeted` mechanism around it.
+    `epsilon` is the *mean* under the model alone, of records that are one step apart: the table may
+    spend a fiftieth more. With `gaps` beliefs age between records, are less sure, and cost more, up
+    to `most` for each. What a stream may spend in its life is bounded by the total of a `Budgeted`
+    mechanism around it.
 
-    Parameters: `model`, a dense chain over 2 symbols; `epsilon`, the mean nats per release, 0 <
-    epsilon <= 50; `gaps` as in conditional randomized response. There is no distance, mode or
-    kernel to choose. Input, release, annotations and state are those of conditional randomized
-    response.
+    Parameters: `model`, a dense chain over 2 symbols; `epsilon`, the mean nats per release without
+    gaps, 0 < epsilon <= 50; `gaps` as in conditional randomized response. There is no distance,
+    mode or kernel to choose. Input, release, annotations and state are those of conditional
+    randomized response.
 
     Raises `ValueError` for another alphabet or kind of chain, a bad epsilon, or another choice.
 

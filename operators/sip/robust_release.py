@@ -10,7 +10,7 @@ import numpy as np
 from fugu.operators.budget_units import in_nats
 from fugu.operators.byte_fields import binding_digest
 from fugu.operators.mechanism import Array, Floats, Guarantee, Integers, Releases, State
-from fugu.operators.sip.belief_envelope import BeliefEnvelope
+from fugu.operators.sip.belief_envelope import BeliefEnvelope, checked_envelope
 from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.conditional_randomized_response import (
     LARGEST_SHOWN,
@@ -113,10 +113,13 @@ class RobustRelease(ConditionalRandomizedResponse):
         missed = self.gaps.missed(state["tick"], ticks)
         envelope = _envelope(state)
         low, high = envelope.low.copy(), envelope.high.copy()
-        for passed in range(int(missed.max(initial=0))):
-            waiting = np.flatnonzero(missed > passed)
-            aged = BeliefEnvelope(low, high).columns(waiting).predicted(self.intervals)
+        waiting, passed = np.flatnonzero(missed > 0), 0
+        while waiting.size:
+            before = BeliefEnvelope(low, high).columns(waiting)
+            aged, passed = before.predicted(self.intervals), passed + 1
             low[:, waiting], high[:, waiting] = aged.low, aged.high
+            moved = ((aged.low != before.low) | (aged.high != before.high)).any(axis=0)
+            waiting = waiting[moved & (missed[waiting] > passed)]
         return {**super().elapse(state, ticks), **_columns(BeliefEnvelope(low, high))}
 
     def told(self, state: State, likelihood: Floats, released: Integers) -> State:
@@ -183,7 +186,7 @@ class RobustRelease(ConditionalRandomizedResponse):
 
 
 def _envelope(state: State) -> BeliefEnvelope:
-    return BeliefEnvelope(*(np.ascontiguousarray(state[name].T) for name in (LOW, HIGH)))
+    return checked_envelope(*(np.ascontiguousarray(state[name].T) for name in (LOW, HIGH)))
 
 
 def _columns(envelope: BeliefEnvelope) -> State:

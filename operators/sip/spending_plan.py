@@ -36,7 +36,7 @@ class SpendingPlan:
     grid of beliefs; the price is such that the mean of what is spent is at most `epsilon`. Grid and
     interpolation are approximate, so the table is then simulated with exact beliefs under the
     model, with a fixed seed, beside constant epsilons whose mean is no larger: `gains` says whether
-    it is better than all of them.
+    it is better than all of them. A table that gains may spend 2 % more than `epsilon` there.
 
     `choices (POINTS,)` are numbers of `epsilons`, of which the first is 0: silent. Errors are
     shares of wrong releases, and `spent` nats per release. All arithmetic has one order, so the
@@ -77,7 +77,7 @@ class SpendingPlan:
 
 
 def plan_of(model: MarkovModel, epsilon: float) -> SpendingPlan:
-    """Return the plan that spends at most `epsilon` nats per release in the long run.
+    """Return the plan that is to spend `epsilon` nats per release in the long run.
 
     Raises `ValueError` where the model has not two symbols, or for a bad epsilon.
     """
@@ -225,13 +225,14 @@ class _Grid:
             worth[place] + weight * rise[place]
             for place, weight in zip(self.places, self.weights, strict=True)
         )
-        return zero + self.released.one * (one - zero)
+        expected: Floats = zero + self.released.one * (one - zero)
+        return expected
 
 
 def _next(model: MarkovModel, likely: Floats) -> Floats:
     """Return P(next symbol is 1) from P(current symbol is 1)."""
     stays, comes = float(model.transition[1, 1]), float(model.transition[0, 1])
-    return (1.0 - likely) * comes + likely * stays
+    return np.asarray((1.0 - likely) * comes + likely * stays)
 
 
 def _nearest(likely: Floats) -> Integers:

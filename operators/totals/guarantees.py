@@ -4,24 +4,27 @@ from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.points import (
     BEYOND_A_WINDOW,
+    CAPPED,
+    CLAMPED,
     CORRELATION,
     DEPENDENT_OTHERS,
     EXACT_SUMS_SEEN,
     KEYED_HASH,
+    ONE_GROUP,
     OTHERS_KNOWN,
     SAME_PEOPLE,
     SECRET,
     TIMES_OF_RECORDS,
     WHOLE_RECORDS,
+    WINDOWS_INDEPENDENT,
     Point,
 )
-from fugu.operators.realtime.guarantees import CAPPED, CLAMPED, ONE_GROUP, WINDOWS_INDEPENDENT
 from fugu.operators.totals.precision import Precision
 from fugu.operators.wevent.guarantees import beyond
 
 _MIXED = Point(
     "factorised-noise",
-    "noise is added to mixed values, of which totals are post-processing; neighbouring ones differ "
+    "noise is added to mixed values, of which all releases are post-processing; neighbours differ "
     "by at most {squares:,} squared steps of noise in all ticks together, rounding included, and "
     "finite precision is part of delta",
 )

@@ -19,6 +19,7 @@ from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.distances import Hamming
 from fugu.operators.sip.planned_release import PlannedRelease
 from fugu.operators.sip.robust_release import RobustRelease
 from fugu.operators.swellfish.strategy import PolicyStrategy
@@ -86,8 +87,8 @@ def _former_fields(mechanism: Mechanism) -> Identity | None:
         case AdaptiveRelease(model=model, distance=str(distance)):
             epsilons = mechanism.decision_epsilon.hex(), mechanism.release_epsilon.hex()
             return *epsilons, distance, *model.identity()
-        case ColdStart(symbols=symbols, epsilon=epsilon, positions=positions, alpha=alpha):
-            return symbols, epsilon.hex(), positions, float(alpha).hex()
+        case ColdStart(symbols=symbols, epsilon=epsilon, distance=Hamming()):
+            return symbols, epsilon.hex(), mechanism.positions, float(mechanism.alpha).hex()
         case BatchedRelease(model=model, window=window, epsilon_per_batch=epsilon):
             plan, chain = mechanism._plan, (model.prior, model.transition)
             return (

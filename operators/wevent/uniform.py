@@ -9,8 +9,7 @@ from fugu.operators.loss import RepeatedLoss
 from fugu.operators.noise.additive import finite_precision_delta
 from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
 from fugu.operators.personal_cap import PersonalCap
-from fugu.operators.points import KEYED_HASH, Point
-from fugu.operators.realtime.guarantees import CAPPED, ONE_GROUP, WINDOWS_INDEPENDENT
+from fugu.operators.points import CAPPED, KEYED_HASH, ONE_GROUP, WINDOWS_INDEPENDENT, Point
 from fugu.operators.wevent import allocation
 from fugu.operators.wevent.strategy import Strategy
 
@@ -74,12 +73,16 @@ class Uniform(Strategy):
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Return w-event differential privacy, or that of a period, whose loss is that of equal
-        ticks."""
+        ticks.
+
+        Under a cap neighbours differ in two figures for each tick that counts, or in one by twice
+        as much where amounts have signs.
+        """
         [promised] = super().guarantees()
         each, cap = in_nats(self.largest_tick), self.personal_cap
         if cap is None:
             return (replace(promised, loss=RepeatedLoss(each, self.window)),)
-        draws = 2 * self.window
+        draws, moves = 2 * self.window, cap.largest_move
         return (
             replace(
                 promised,
@@ -93,7 +96,7 @@ class Uniform(Strategy):
                 assumptions=(ONE_GROUP.of(units=self.sensitivity // 2), KEYED_HASH),
                 proof=_PROOF_CAPPED,
                 finite_precision_delta=finite_precision_delta(self.epsilon, TOTAL_VARIATION, draws),
-                loss=RepeatedLoss(each / 2, draws),
+                loss=RepeatedLoss(each * moves / 2, draws // moves),
             ),
         )
 

@@ -1,4 +1,4 @@
-"""How often 95 % bars of `fugu.read` hold the truth, over 200 seeded runs of each kind.
+"""How often 95 % bars of `fugu.read` hold the truth, over seeded runs of each kind.
 
 Each kind writes its rows of `results/analysis_coverage.txt`, which is committed; the rows of the
 others stay.
@@ -25,7 +25,8 @@ from tests.dataflows.analysis.coverage import (
 )
 
 RESULTS = Path(__file__).parent / "results" / "analysis_coverage.txt"
-RUNS = 200
+RUNS, MORE_RUNS = 200, 1_000
+"""What 200 runs hold has a standard error of .007: of some sixty rows, some are out by chance."""
 REPEATED = ("sample", *POLICIES, *COLLECTED)
 """What moves between measurements is estimated from few of them, and what was tested is not known:
 bars may hold more."""
@@ -41,7 +42,8 @@ Coverage of 95 % bars over 200 seeded runs of each kind, where the model is righ
 times 20 users with 24 records. Figures: 48 ticks of two groups that walk at random (policies: one
 figure, over an evening, and of ts_sample over a week), or of 1,000 users who report. Filters (fast,
 rescue_dp, pegasus, real_time) say their own errors, and bars of their totals are for errors that
-all go the same way. Alarms: runs in which the model check, at a level of 1 %, gave a false one.
+all go the same way. Shares and means that 200 runs hold less than .93 or more than .97 of are made
+again with 1,000 runs. Alarms: runs in which the model check, at a level of 1 %, gave a false one.
 
 kind                            question      runs  held     length  alarms
 """
@@ -50,7 +52,9 @@ kind                            question      runs  held     length  alarms
 @pytest.mark.acceptance
 @pytest.mark.parametrize("kind", TRIED)
 def test_bars_hold_what_they_say(kind: str) -> None:
-    found = _tried(kind)
+    found = _tried(kind, RUNS)
+    if kind not in (*SERIES, *FILTERED) and not all(map(_as_said, found)):
+        found = _tried(kind, MORE_RUNS)
     _write(kind, [one.row for one in found])
     assert [one.row for one in found if not _as_said(one)] == []
     assert [one.row for one in found if one.alarms > 0.02] == []
@@ -66,10 +70,10 @@ def test_the_table_has_rows_of_every_kind() -> None:
     assert list(dict.fromkeys(row.split()[0] for row in rows)) == list(TRIED)
 
 
-def _tried(kind: str) -> list[Coverage]:
+def _tried(kind: str, runs: int) -> list[Coverage]:
     if kind in SHARES:
-        return [of_shares(kind, RUNS)]
-    return [of_means(kind, RUNS)] if kind in (*MEANS, *DISPLACED) else of_figures(kind, RUNS)
+        return [of_shares(kind, runs)]
+    return [of_means(kind, runs)] if kind in (*MEANS, *DISPLACED) else of_figures(kind, runs)
 
 
 def _write(kind: str, rows: list[str]) -> None:

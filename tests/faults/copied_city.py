@@ -135,11 +135,26 @@ class Led(Copies):
                 self.replace(copy)
 
     def until(self, reached: Callable[[], bool], cuts: float = 0.0) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        """Lead until this is reached. A busy machine may take its time, but something must be read
+        that never was before."""
+        farthest, moved_at = self.positions, time.monotonic()
         while not reached():
-            assert time.monotonic() < deadline, f"nothing happened: {self.standing}"
             self.lead(cuts)
             time.sleep(0.002)
+            new = {one: at for one, at in self.positions.items() if at > farthest.get(one, -1)}
+            if new:
+                farthest, moved_at = farthest | new, time.monotonic()
+            waited = time.monotonic() - moved_at
+            assert waited < PATIENCE_SECONDS, f"nothing moved: {self.standing}, at {farthest}"
+
+    @property
+    def positions(self) -> dict[tuple[str, int], int]:
+        """How far everything is read that a copy owns."""
+        return {
+            (copy.plan.fingerprint.source_topic, partition): owned.position
+            for copy in self.running
+            for partition, owned in copy.owned.items()
+        }
 
     def are_all_owned(self) -> bool:
         return sum(len(copy.owned) for copy in self.running) == OWNERS

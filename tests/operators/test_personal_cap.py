@@ -124,6 +124,27 @@ def test_signed_amounts_differ_by_four_times_the_cap() -> None:
     assert squares_apart(cap, 4, np.eye(4, dtype=np.int64), signed=True) == 4 * 2 == cap.factor * 2
 
 
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize(
+    ("ticks", "at_most", "apart"), [(4, 1, 1), (4, 2, 1), (4, 2, 2), (3, 3, 1)]
+)
+def test_figures_of_worlds_differ_in_all_by_twice_what_counts(
+    ticks: int, at_most: int, apart: int, signed: bool
+) -> None:
+    """Theorem 1 in L1, over all worlds: what Laplace noise on every tick is for. A figure moves by
+    one, or by two with signs, and so many figures do at most."""
+    cap = PersonalCap(at_most, ticks, apart=apart, signed=signed)
+    said = [(1, 0), (0, 1), (0, 0), *([(-1, 0)] if signed else [])]
+    worlds = np.array(list(product(said, repeat=ticks)))
+    there = (worlds != 0).any(axis=2).astype(np.int64)
+    sums = (worlds * counts(cap, there)[..., None]).reshape(len(worlds), -1)
+    moved = np.abs(sums[:, None] - sums[None, :])
+    assert moved.sum(axis=2).max() == 2 * cap.counted
+    assert moved.max() == cap.largest_move
+    assert (moved > 0).sum(axis=2).max() == 2 * cap.counted
+    assert (moved == 2).sum(axis=2).max() == (cap.counted if signed else 0)
+
+
 @pytest.mark.parametrize(("at_most", "apart"), [(1, 1), (2, 1), (3, 1), (2, 2), (2, 3)])
 def test_mixed_worlds_differ_by_twice_the_norm_of_the_first_columns(
     at_most: int, apart: int

@@ -1,5 +1,7 @@
 """Cold start by exhaustive enumeration: both parts of its claim."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from fugu.operators.mechanism import Floats, Integers, State
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.stream_model import StreamModels
+from tests.operators.sip.choices import scattered
 from tests.privacy.chains import random_chain
 from tests.privacy.leakage import ROUNDING, about_truth, all_sequences
 
@@ -75,6 +78,14 @@ def test_relative_to_the_learned_model_the_ledger_covers_what_every_path_leaked(
         leaked = about_truth_relative_to_learned(mechanism, paths)
         assert (leaked <= paths.spent + ROUNDING).all()
         assert paths.spent.max() <= STEPS * in_nats(mechanism.largest_charge)
+
+
+def test_so_it_does_where_releases_are_near_between_points() -> None:
+    mechanism = replace(short(Recorded, 3, 1.5, 2), distance=scattered(3))
+    paths = all_sequences(mechanism, STEPS)
+    leaked = about_truth_relative_to_learned(mechanism, paths)
+    assert (leaked <= paths.spent + ROUNDING).all()
+    assert (paths.spent > 0.0).any()
 
 
 def test_a_model_that_goes_on_learning_leaks_more_than_its_ledger_says() -> None:

@@ -12,6 +12,10 @@ from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
 from fugu.dataflows.kafka.native.availability import refusal
 
 _OTHER = "write kafka.client: kafka-python"
+_WITHOUT = {
+    "state.store: kafka": "write state.store: disk and a directory",
+    "source.key.repartition": "delete it, and let producers choose partitions by user",
+}
 
 log = logging.getLogger(__name__)
 
@@ -35,10 +39,12 @@ def client_of(connection: Connection, generation: int = 0) -> Client:
     return KafkaPythonClient(connection, generation)
 
 
-def copy_client_of(connection: Connection, generation: int = 0) -> CopyClient:
-    """Return the client of a copy whose state is in Kafka."""
+def copy_client_of(
+    connection: Connection, generation: int = 0, why: str = "state.store: kafka"
+) -> CopyClient:
+    """Return a client that commits records and positions together, which `why` needs."""
     if (reason := refusal()) is not None:
-        raise _unusable("state.store: kafka", reason, "write state.store: disk and a directory")
+        raise _unusable(why, reason, _WITHOUT[why])
     from fugu.dataflows.kafka.native.client import NativeClient
 
     return NativeClient(connection, generation)

@@ -75,6 +75,7 @@ class NativeCopyWriter(NativeTransactionalWriter, CopyWriter):
         raise TypeError("what a copy writes is committed with its positions")
 
     def send_offsets(self, offsets: Mapping[str, Mapping[int, int]], group: GroupMetadata) -> None:
+        self._begin()
         calls, metadata = library(), ctypes.c_void_p()
         written = ctypes.create_string_buffer(group.written, len(group.written))
         self._require(

@@ -100,10 +100,15 @@ class NativeTransactionalWriter(NativeWriter):
 
     def write(self, topic: str, outgoing: Outgoing) -> None:
         """Hand over one batch of records, which count when they are committed."""
-        if outgoing.values and not self._open:
+        if outgoing.values:
+            self._begin()
+        super().write(topic, outgoing)
+
+    def _begin(self) -> None:
+        """Begin a transaction, unless one is open."""
+        if not self._open:
             self._insist("begin_transaction")
             self._open = True
-        super().write(topic, outgoing)
 
     def flush(self) -> None:
         """Wait for every acknowledgement, and commit."""

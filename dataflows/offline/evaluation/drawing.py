@@ -7,7 +7,7 @@ out of the users with the smallest hashes never comes back.
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from heapq import heappush, heappushpop
 
@@ -76,12 +76,12 @@ def _never_back(lines: Sequence[Line]) -> Iterator[Line]:
         yield (latest, *rest)  # type: ignore[misc]
 
 
-def draw(client: Client, topic: Topic, drawn: DrawnUsers) -> None:
+def draw(client: Client, topic: Topic, drawn: DrawnUsers, codec: Codec) -> None:
     """Read everything that a topic holds now, once."""
-    with closing(client.reader(topic.name)) as reader:
+    with closing(client.reader(topic.name, headers=codec.reads_headers)) as reader:
         for partition, bound in reader.bounds(list(range(topic.partitions))).items():
             for batch in reader.read_range(partition, bound.start, bound.end):
-                drawn.add(batch)
+                drawn.add(replace(batch, keys=codec.keys_of(batch)))
 
 
 def written(

@@ -2,8 +2,8 @@
 
     {"key": "user-1", "zone": "rest"}
 
-The key stands in a field of its own; all other fields are those of the records in Kafka. A line
-that the pipeline would refuse is counted, never shown.
+The key stands in a field of its own, unless `source.key` names one. All other fields are those of
+the records in Kafka. A line that the pipeline would refuse is counted, never shown.
 """
 
 from collections.abc import Sequence
@@ -21,6 +21,8 @@ from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.source_section import TimestampField
 from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.json_fields import Refused
+from fugu.dataflows.records.user_keys import key_bytes
 from fugu.operators.mechanism import Array, Floats, Integers
 
 _UNREAD = b"unread"
@@ -123,7 +125,7 @@ def _decoded(lines: list[bytes], key_field: str, codec: Codec) -> Decoded:
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        key = _key(line, key_field)
+        key = b"" if codec.key is not None else _key(line, key_field)
         if isinstance(key, Reason):
             dead.add(number, 0, key, key_field)
             continue
@@ -131,7 +133,7 @@ def _decoded(lines: list[bytes], key_field: str, codec: Codec) -> Decoded:
         keys.append(key)
         values.append(line)
     count = len(numbers)
-    codec = replace(codec, max_ahead=None, wire=None)
+    codec = replace(codec, max_ahead=None, wire=None, forwarded=False)
     decoded = codec.decode(Batch(0, numbers, [0] * count, keys, values, [[]] * count))
     decoded.dead.extend(dead)
     return decoded
@@ -145,12 +147,10 @@ def _key(line: bytes, field: str) -> bytes | Reason:
         return _UNREAD
     if not isinstance(record, dict):
         return _UNREAD
-    key = record.get(field)
-    if key is None or key == "":
-        return Reason.NO_KEY
-    if isinstance(key, bool) or not isinstance(key, str | int):
-        return Reason.WRONG_TYPE
-    return str(key).encode()
+    try:
+        return key_bytes(record.get(field), field)
+    except Refused as refused:
+        return refused.reason
 
 
 def _streams(keys: Sequence[bytes]) -> Integers:
@@ -162,5 +162,7 @@ def _streams(keys: Sequence[bytes]) -> Integers:
 def _example(key_field: str, codec: Codec) -> str:
     time = None if codec.timestamp is None else codec.timestamp.field
     fields = (codec.domain.field, time, codec.event)
-    record = {key_field: "user-1"} | placed({field: "…" for field in fields if field})
+    named = {key_field: "user-1"} if codec.key is None else {}
+    user = {} if codec.key is None else {codec.key: "user-1"}
+    record = named | placed(user | {field: "…" for field in fields if field})
     return orjson.dumps(record).decode().replace('"…"', "…").replace(",", ", ").replace(":", ": ")

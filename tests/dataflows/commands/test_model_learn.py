@@ -227,3 +227,12 @@ def test_the_private_topic_of_the_pipeline_is_refused_with_the_reason(tmp_path: 
     assert "vitals.raw is the private topic that" in said
     assert "leaks what was counted, outside every guarantee" in said
     assert "--public" in said
+
+
+def test_releases_with_positions_left_out_are_refused(tmp_path: Path) -> None:
+    """Two releases that stand side by side in the topic may be many records apart."""
+    pipeline = tmp_path / "grr.yaml"
+    grr = with_change("  model: model.json\n", "").replace("kind: crr", "kind: grr")
+    pipeline.write_text(grr + "budget: {total: 4, window: 10}\n")
+    said = refusal(tmp_path, "--released-by", pipeline)
+    assert "grr.yaml: budget.window: positions without a release are not in the sanitized" in said

@@ -32,6 +32,8 @@ TABLE = {
     "copies/accounts.py Account._digests": GIVEN,
     "copies/accounts.py Account.look": GIVEN,
     "copies/accounts.py Account.note": LATER + MISMATCH,
+    "copies/by_user.py Forwarder._first_positions": GIVEN,
+    "copies/by_user.py Forwarder._require_there": GIVEN,
     "copies/copy.py Copy._take_over": GIVEN,
     "copies/moving_parts.py MovingPart.require_own": COMMAND,
     "copies/no_rows.py NoRows.apply": GIVEN,
@@ -122,6 +124,7 @@ TABLE = {
     "pipeline/source_budget.py _check": LOOK,
     "pipeline/topics.py find_policies": LOOK,
     "pipeline/topics.py _source": LOOK,
+    "pipeline/topics.py topic_to_read": LOOK,
     "pipeline/topics.py _found": LOOK,
     "kafka/schema_registry.py SchemaRegistry.register": LATER
     + "the registry refuses the schema of releases, when a sink begins",

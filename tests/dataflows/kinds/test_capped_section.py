@@ -8,6 +8,8 @@ import pytest
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.kinds.families.capped import CappedAggregate
 from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
+from fugu.operators.budget_units import in_nats
+from fugu.operators.loss import RepeatedLoss
 from fugu.operators.personal_cap import PersonalCap, cap_of
 from fugu.operators.wevent.uniform import Uniform
 from tests.dataflows.kinds.test_aggregate_section import read
@@ -95,6 +97,8 @@ def test_laplace_noise_is_for_twice_what_one_contributes_in_the_ticks_that_count
     [promised] = uniform.guarantees()
     assert (promised.per, promised.window, promised.epsilon) == ("period", 24, 2.0)
     assert promised.delta == 0.0
+    each = in_nats(uniform.largest_tick)
+    assert promised.loss == (RepeatedLoss(each, 3) if lower < 0 else RepeatedLoss(each / 2, 6))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,6 +14,7 @@ from fugu.operators.mechanism import Inputs
 from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.secret import Secret
 from fugu.operators.sip.cold_start import ColdStart
+from fugu.operators.sip.distances import Points
 from tests.dataflows.pipeline.pipeline_files import PIPELINE, read, read_error
 
 COLD = PIPELINE.replace("kind: crr", "kind: cold_start_crr").replace("  model: model.json\n", "")
@@ -26,6 +27,15 @@ def test_without_more_ado_as_many_positions_as_are_enough(tmp_path: Path) -> Non
     assert configured.mechanism.symbols == 3
     assert configured.mechanism.positions == configured.mechanism.enough_positions == 25_585
     assert isinstance(configured.codec.domain, Symbols)
+
+
+def test_points_say_what_an_error_costs(tmp_path: Path) -> None:
+    places = "  distance: {points: [[0, 0], [0, 1], [5, 5]]}\nsink:"
+    mechanism = configure(read(tmp_path, SHORT.replace("sink:", places))).mechanism
+    assert isinstance(mechanism, ColdStart)
+    assert isinstance(mechanism.distance, Points)
+    usual = configure(read(tmp_path, SHORT)).mechanism
+    assert mechanism.law_digest() != usual.law_digest()
 
 
 def test_fewer_positions_have_to_be_asked_for_twice(tmp_path: Path) -> None:

@@ -56,6 +56,16 @@ def test_a_stream_has_the_total_of_the_budget_and_a_release_the_most_of_the_tabl
     assert "Sequence Information Privacy with epsilon 40 nats per stream" in said
 
 
+def test_epsilon_is_said_to_be_no_mean_where_records_may_be_steps_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    in_time = PLANNED.replace("epsilon: 1.0", "epsilon: 1.0\n  step: {length: 60s, longest_gap: 9}")
+    read_with_model(tmp_path, 0.9, in_time)
+    explain([read(tmp_path, in_time)])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "under the model, if records are one step apart; after a gap more" in said
+
+
 def test_a_budget_below_the_most_of_one_release_is_remarked(tmp_path: Path) -> None:
     small = PLANNED.replace("{total: 40}", "{total: 2}")
     read_with_model(tmp_path, 0.9, small)

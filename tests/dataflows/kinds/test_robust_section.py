@@ -1,12 +1,15 @@
 """Pipeline files about sets of models: how far off, by intervals of the file, and what is said."""
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.commands.explain import explain
 from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
 from fugu.operators.sip.model_intervals import ModelIntervals
 from fugu.operators.sip.robust_release import RobustRelease
@@ -62,6 +65,20 @@ def test_learned_takes_the_intervals_of_the_model_file(tmp_path: Path) -> None:
     assert robust.intervals.low[1, 0] == with_center
 
 
+def test_the_set_is_said_to_be_around_the_smoothed_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The model of the file itself may be outside."""
+    model = MODEL | {"smoothing": 0.3}
+    robust = configured(tmp_path, "2%", model)
+    unsmoothed = np.array(MODEL["transition"])
+    assert not (robust.intervals.low <= unsmoothed).all()
+    explain([read(tmp_path, ROBUST.replace("WITHIN", "2%"))])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "differ from model.json after smoothing by at most 0.02 of itself" in said
+    assert "within the declared intervals around the declared model after smoothing (" in said
+
+
 def test_a_file_without_intervals_or_with_others_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         ConfigurationError, match=r"model\.json has no intervals; learn it with fugu"
@@ -72,6 +89,30 @@ def test_a_file_without_intervals_or_with_others_is_refused(tmp_path: Path) -> N
         "intervals": {**ENDS, "transition": {"low": [], "high": []}},
     }
     with pytest.raises(ConfigurationError, match=r"intervals\.transition: write a number for each"):
+        configured(tmp_path, "learned", wrong)
+
+
+@pytest.mark.parametrize(
+    ("end", "number", "place"),
+    [
+        ("low", 0.95, "transition row 2"),
+        ("high", 1.5, "transition row 2"),
+        ("low", -0.1, "transition row 2"),
+        ("high", None, "transition row 2"),
+        ("low", 0.7, "prior"),
+        ("high", 1.1, "prior"),
+    ],
+)
+def test_ends_that_are_no_interval_are_refused_with_their_place(
+    end: str, number: float | None, place: str, tmp_path: Path
+) -> None:
+    """Widened to the model itself, ends in the wrong order would look like an interval."""
+    intervals = deepcopy({**ENDS, "transition": ROWS})
+    name, _, row = place.partition(" row ")
+    ends: Any = intervals[name][end]
+    (ends[int(row)] if row else ends)[2] = number
+    wrong = MODEL | {"format_version": 2, "intervals": intervals}
+    with pytest.raises(ConfigurationError, match=rf"intervals\.{place}: every .* \(column 2\)"):
         configured(tmp_path, "learned", wrong)
 
 

@@ -91,7 +91,7 @@ def test_commands_over_directories_are_refused_and_say_how_to_finish(
     ended = CliRunner().invoke(app, words).exception
     assert isinstance(ended, ConfigurationError), ended
     assert "nothing was done" in str(ended)
-    assert "fugu run --finish" in str(ended)
+    assert "fugu state move OLD NEW" in str(ended)
     assert sorted(tmp_path.iterdir()) == before
 
 

@@ -48,6 +48,18 @@ def test_no_member_leaves_the_envelope_however_its_rows_drift(symbols: int, betw
             envelope, belief = envelope.predicted(around), predicted(belief, member.rows())
 
 
+def test_a_symbol_that_cannot_have_led_to_the_release_is_excluded() -> None:
+    """A release of `grr` before the alphabet grew: no new symbol, whose own interval may be 0."""
+    envelope = BeliefEnvelope(np.array([[0.4], [0.5], [0.0]]), np.array([[0.5], [0.6], [0.1]]))
+    likelihood = np.array([3.0, 1.0, 0.0])
+    after = envelope.corrected(likelihood[:, None])
+    assert (after.low[2, 0], after.high[2, 0]) == (0.0, 0.0)
+    assert contains(after, corrected((Fraction(2, 5), Fraction(1, 2), Fraction(1, 10)), likelihood))
+    certain = envelope.corrected(np.array([[0.0], [1.0], [0.0]]))
+    assert certain.high[:, 0].tolist() == [0.0, 1.0, 0.0]
+    assert certain.low[1, 0] > 1.0 - 1e-12
+
+
 @pytest.mark.parametrize("symbols", [2, 3, 4])
 def test_means_are_bounded_by_their_exact_extremes_and_hardly_more(symbols: int) -> None:
     """A mean is largest at a corner of the envelope."""

@@ -12,12 +12,16 @@ from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.secret import Secret
 from fugu.operators.sip.cold_start import ColdStart
+from fugu.operators.sip.distances import HAMMING, Points
 from fugu.operators.sip.stream_model import StreamModels
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.operators.sip.test_sampler import agrees
 
 THREE = ColdStart(symbols=3, epsilon=1.5, positions=4, when_short="accept")
 ROWS = 100_000
+
+
+PLACES = Points(np.array([[0.0, 0.0], [0.5, 1.0], [4.0, 4.0]]))
 
 
 def examples(kind: type[ColdStart]) -> tuple[Example, ...]:
@@ -32,6 +36,7 @@ def examples(kind: type[ColdStart]) -> tuple[Example, ...]:
         kind(2, 3.0),
         Budgeted(two, total=4.0),
         Budgeted(three, total=6.5, window=4),
+        kind(3, 2.0, 3, when_short="accept", distance=PLACES),
     ]
     return tuple(Example(one, np.arange(one.outcomes[0])) for one in mechanisms)
 
@@ -53,6 +58,25 @@ def followed(mechanism: ColdStart, releases: list[int]) -> State:
     for release in releases:
         state = mechanism.follow(state, np.array([release]))
     return state
+
+
+def test_after_the_switch_releases_are_near_in_the_declared_distance() -> None:
+    """Two pairs of places: a release may be wrong within a pair at little cost."""
+    pairs = Points(np.array([[0.0], [1.0], [9.0], [10.0]]))
+    distances, digests = [], set()
+    for apart in (HAMMING, pairs):
+        cold = ColdStart(4, 0.5, 4, when_short="accept", distance=apart)
+        unsure = {**followed(cold, [0, 1, 2, 3]), "belief": np.full((1, 4), 0.25)}
+        law = cold.release_law(unsure)[0]
+        distances.append(float((0.25 * law * pairs.table(4)).sum()))
+        digests.add(cold.law_digest())
+    assert distances[1] < 0.9 * distances[0]
+    assert len(digests) == 2
+
+
+def test_points_of_another_number_are_refused() -> None:
+    with pytest.raises(ValueError, match="distance: has 3 points, but there are 2 symbols"):
+        ColdStart(2, 1.0, 2, when_short="accept", distance=PLACES)
 
 
 def test_fewer_positions_than_are_enough_are_refused_with_the_number() -> None:

@@ -56,6 +56,12 @@ def test_members_are_inside_and_reach_the_ends(model: MarkovModel) -> None:
     assert follows.min(axis=0) == pytest.approx(tight.low, abs=1e-6)
 
 
+def test_a_model_whose_rows_miss_the_sum_1_by_rounding_is_a_member() -> None:
+    above = np.array([[0.9 + 9e-13, 0.1], [0.25, 0.75]])
+    assert ModelIntervals.around(MarkovModel(MODEL.prior, above)).contains(MODEL)
+    assert ModelIntervals.around(MODEL).contains(MarkovModel(MODEL.prior, above))
+
+
 def test_another_model_is_not_a_member() -> None:
     around = ModelIntervals.around(MODEL, share=0.1)
     assert not around.contains(MarkovModel(MODEL.prior, np.array([[0.8, 0.2], [0.25, 0.75]])))

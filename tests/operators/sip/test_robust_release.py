@@ -144,6 +144,41 @@ def test_a_gap_ages_the_envelope_step_by_step() -> None:
     assert after["low"][1].tolist() == state["low"][1].tolist()
 
 
+def test_a_long_gap_costs_only_the_steps_that_change_something() -> None:
+    """The bits are those of every step; a chain that forgets has settled long before."""
+    longest = Gaps(step_milliseconds=60_000, longest=10_000)
+    robust = RobustRelease(
+        WALK, 1.0, gaps=longest, intervals=ModelIntervals.around(WALK, share=0.1)
+    )
+    state = robust.follow(robust.elapse(robust.start(2), np.array([10, 10])), np.array([0, 1]))
+    envelope = BeliefEnvelope(state["low"][:1].T, state["high"][:1].T)
+    for _ in range(400):
+        envelope = envelope.predicted(robust.intervals)
+    after = robust.elapse(state, np.array([10_000, 411]))
+    assert after["low"][0].tolist() == envelope.low[:, 0].tolist()
+    assert after["high"][0].tolist() == envelope.high[:, 0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "row"),
+    [
+        ([0.0, np.nan, 0.0], [1.0, 1.0, 1.0], 1),
+        ([0.6, 0.0, 0.0], [0.5, 1.0, 1.0], 1),
+        ([-0.1, 0.0, 0.0], [1.0, 1.0, 1.0], 1),
+        ([0.5, 0.5, 0.1], [1.0, 1.0, 1.0], 1),
+        ([0.0, 0.0, 0.0], [0.3, 0.3, 0.3], 1),
+    ],
+)
+def test_a_damaged_envelope_is_refused_and_never_a_constant_for_ever(
+    low: list[float], high: list[float], row: int
+) -> None:
+    robust = RobustRelease(WALK, 1.0, intervals=ModelIntervals.around(WALK, share=0.1))
+    state = robust.start(3)
+    state["low"][row], state["high"][row] = low, high
+    with pytest.raises(ValueError, match=f"the envelope of row {row} holds no distribution"):
+        robust.follow(state, np.zeros(3, dtype=np.int64))
+
+
 SECTION_7 = [
     pytest.param({}, 0.172, marks=pytest.mark.acceptance),
     pytest.param({"share": 0.02}, 0.170, marks=pytest.mark.acceptance),

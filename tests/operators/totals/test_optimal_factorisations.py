@@ -87,11 +87,13 @@ class Toeplitz:
         return float(value), np.asarray(0.5 * (of_norm + of_error)[1:])
 
     def best(self) -> float:
+        """A search may try what overflows; it goes back from there."""
         roots = np.cumprod([1.0, *((2 * j - 1) / (2 * j) for j in range(1, self.ticks))])
-        found = [
-            minimize(self, scale * roots[1:], jac=True, method="L-BFGS-B", options=_SEARCH)
-            for scale in (1.0, 0.3)
-        ]
+        with np.errstate(all="ignore"):
+            found = [
+                minimize(self, scale * roots[1:], jac=True, method="L-BFGS-B", options=_SEARCH)
+                for scale in (1.0, 0.3)
+            ]
         return float(np.exp(min(one.fun for one in found if np.isfinite(one.fun))))
 
 

@@ -127,10 +127,9 @@ class SpendsByTheTruth(PlannedRelease):
     """Look the truth up in the table, and not the belief, to see what its release may spend."""
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        after, _ = super().step(state, inputs, draws)
         known = np.eye(2)[inputs.values] * 0.2 + state["belief"] * 0.8
         _, releases = super().step({**state, "belief": known}, inputs, draws)
-        return after, releases
+        return self.follow(state, releases.values), releases
 
 
 class SetOfTheTruePath(PlanarIsotropicResponse):

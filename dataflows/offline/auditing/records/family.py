@@ -24,6 +24,10 @@ FIRST_TICK = (
     "record and without"
 )
 GAPS = "gaps in event time: every record comes one step of the model after the last one"
+DRIFTING = (
+    "models of the set whose probabilities change from record to record; and, where a stream goes "
+    "on from an earlier state, all but the middle one"
+)
 BESIDE = "names, release ids, dead letters and the ledger: attacked is what sanitized records say"
 
 
@@ -55,6 +59,8 @@ def audited_pipeline(
         phases.append(Phase.of(Start(fresh.line, last), 1, finished=True))
     if isinstance(mechanism, TimedMechanism) and mechanism.tick_milliseconds is not None:
         missed.append(GAPS)
+    if subject.others:
+        missed.append(DRIFTING)
     attacked = {claim.notion for phase in phases for claim in phase.subject.claims}
     unclaimed = [line for line in subject.unattacked if line.partition(" ")[0] not in attacked]
     return Audited(

@@ -22,7 +22,10 @@ _SPENDING = {"epsilon", "epsilon_per_batch", "window", "decision_epsilon"}
 """Names what sections say about their spending."""
 _WHEN = frozenset({"ticks"})
 """Names what sections say about when a release is due: rivals without it count records."""
-_ORDERED = {"crr": "ordered", "batched_crr": "ordered", "pim": "ordered", "adaptive_crr": "steps"}
+_ORDERED = {
+    **dict.fromkeys(("crr", "batched_crr", "cold_start_crr", "pim"), "ordered"),
+    "adaptive_crr": "steps",
+}
 """Names the distance between places in the alphabet, as kinds call it."""
 
 

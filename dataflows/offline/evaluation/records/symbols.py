@@ -46,6 +46,8 @@ def declared_distance(mechanism: Mechanism) -> Distance:
     match mechanism:
         case ConditionalRandomizedResponse(distance=distance) | BatchedRelease(distance=distance):
             return distance
+        case ColdStart(distance=distance):
+            return distance
         case AdaptiveRelease(distance="steps"):
             return Ordered()
         case AdaptiveRelease(distance=Points() as points):

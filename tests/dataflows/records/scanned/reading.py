@@ -75,6 +75,10 @@ CODECS = [
         (FieldTimestamp("at", 1), "zone", ("x",)),
         (FieldTimestamp("at.at", 1), "zone.x", ("zone.zone", "x[0]")),
     ]
+] + [
+    Codec(Symbols("zone", ZONES), LARGEST_VALUE, key="x"),
+    Codec(Symbols("zone", ZONES), LARGEST_VALUE, FieldTimestamp("at", 1), key="zone.x"),
+    Codec(Payloads(["x"], null="as_none"), LARGEST_VALUE, event="at", key="zone", forwarded=True),
 ]
 
 SCANNING = [codec for codec in CODECS if codec.scanner is not None]

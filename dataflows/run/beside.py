@@ -1,0 +1,56 @@
+"""Write records of a source by user, beside the dataflows that read them."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import Thread
+from typing import cast
+
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.copies.by_user import ByUser, Forwarder
+from fugu.dataflows.flows.partitions import PartitionsPlan
+from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.kafka.client import CopyClient
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.run.causes import cause
+
+_END_SECONDS = 30.0
+
+
+@contextmanager
+def written_by_user(file: PipelineFile, plans: Sequence[Plan], name: str) -> Iterator[None]:
+    """Write by user until the end of the context, where the pipeline file says so.
+
+    What ends the writing ends the pipeline, and is raised once that has stopped.
+    """
+    plan = next((one for one in plans if isinstance(one, PartitionsPlan)), None)
+    if plan is None or not file.pipeline.source.is_repartitioned or plan.finishing is not None:
+        yield
+        return
+    every, failures = file.pipeline.state.every.total_seconds(), list[BaseException]()
+    what, client = ByUser.of(plan, every), cast(CopyClient, plan.client)
+    forwarder = Forwarder(what, name, client, plan.stop, plan.metrics)
+
+    def write() -> None:
+        try:
+            forwarder.run()
+        except BaseException as error:
+            failures.append(cause(error))
+
+    thread = Thread(target=write, name="by-user", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        plan.stop.request()
+        thread.join(_END_SECONDS)
+    if failures:
+        raise failures[0]
+
+
+def refuse_by_user(file: PipelineFile) -> None:
+    """Refuse to run by `bytewax.run` what needs a writer beside its dataflow."""
+    if file.pipeline.source.is_repartitioned:
+        raise ConfigurationError(
+            "bytewax.run runs a dataflow only, and nobody would write records by user "
+            "(source.key.repartition); use fugu run"
+        )
