@@ -171,12 +171,15 @@ class Running:
     scene: Scene = field(init=False)
     _end: int = field(default=0, init=False)
 
-    def play(self, plan: Plan) -> None:
-        """Feed the records of a round, and let its faults happen when their moment has come."""
+    def play(self, plan: Plan, seconds: float | None = None) -> None:
+        """Feed the records of a round, and let its faults happen when their moment has come.
+
+        With `seconds` that is after so many at the latest, whatever the fault before still does.
+        """
         begin = plan.number * self.load.per_round
         self._end = begin + self.load.per_round
         for at, fault in plan.faults:
-            self._wait(self.load.due(begin + at))
+            self._wait(self.load.due(begin + at), seconds)
             fault(self.scene)
 
     def finish(self) -> None:
@@ -194,9 +197,11 @@ class Running:
         while self._advance() >= 0 and time.monotonic() < until:
             time.sleep(0.02)
 
-    def _wait(self, due: int) -> None:
-        until = time.monotonic() + PATIENCE_SECONDS
+    def _wait(self, due: int, seconds: float | None = None) -> None:
+        until = time.monotonic() + (PATIENCE_SECONDS if seconds is None else seconds)
         while self._advance() < due:
+            if time.monotonic() > until and seconds is not None:
+                return
             if time.monotonic() > until:
                 raise Wrong(
                     f"of {due} there are {self._advance()}, and nothing more came in"

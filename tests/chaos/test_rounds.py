@@ -35,6 +35,8 @@ from tests.kafka.topics import TopicFactory
 SEED = 26
 ROUNDS = 20
 """How many are played in `make test`, of one fault each."""
+SOON_SECONDS = 1.0
+"""The next fault comes before all have recovered from the last one."""
 SHORT = (kill_a_copy, kill_all_copies, kill_a_copy_twice, pause_a_copy, scale)
 """Faults that take the least time, each of which makes others take partitions over."""
 RECORDS = 2_000
@@ -54,7 +56,7 @@ def test_copies_that_bound_and_merge_release_after_twenty_faults_what_one_run_re
     rounds = Rounds(broker, tmp_path, load, store="kafka", seed=SEED)
     with rounds.running() as running:
         for plan in plans(ROUNDS, SHORT, SEED, load.per_round):
-            running.play(plan)
+            running.play(plan, seconds=SOON_SECONDS)
 
 
 @pytest.mark.acceptance

@@ -79,7 +79,7 @@ TABLE = {
     "kafka/kafka_python.py KafkaPythonClient._wait_for_partitions": COMMAND,
     "kafka/kafka_python.py KafkaPythonClient.add_partitions": COMMAND,
     "kafka/kafka_python.py KafkaPythonClient.create_topic": LATER + "no right to create topics",
-    "kafka/kafka_python.py KafkaPythonClient.topic": LOOK,
+    "kafka/kafka_python.py KafkaPythonClient._described": LOOK,
     "kafka/kafka_python.py KafkaPythonReader.bounds": LOOK,
     "kafka/kafka_python.py KafkaPythonReader.poll": LATER + "Kafka goes away",
     "kafka/kafka_python_reach.py reach": LOOK,
