@@ -225,7 +225,7 @@ class _Grid:
             worth[place] + weight * rise[place]
             for place, weight in zip(self.places, self.weights, strict=True)
         )
-        return zero + self.released.one * (one - zero)
+        return np.asarray(zero + self.released.one * (one - zero))
 
 
 def _next(model: MarkovModel, likely: Floats) -> Floats:
