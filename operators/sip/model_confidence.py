@@ -24,7 +24,7 @@ every machine.
 Source: Boucheron, Lugosi, Massart 2013, sections 2.2 and 6.1; SIP specification, section 6.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, sqrt
 
 import numpy as np
@@ -37,10 +37,16 @@ Ends = tuple[Floats, Floats]
 
 @dataclass(frozen=True, eq=False)
 class LearnedIntervals:
-    """Hold low and high ends for the first symbol `(n,)` and for rows `(n, n)`."""
+    """Hold low and high ends for the first symbol `(n,)` and for rows `(n, n)`, and how surely."""
 
     first: Ends
     rows: Ends
+    confidence: float
+
+    def without_first(self) -> "LearnedIntervals":
+        """Return them where the beginning of the history, with all first symbols, is lost."""
+        n = len(self.first[0])
+        return replace(self, first=(np.zeros(n), np.ones(n)))
 
 
 def learned_intervals(first: Integers, pairs: Integers, confidence: float) -> LearnedIntervals:
@@ -55,7 +61,7 @@ def learned_intervals(first: Integers, pairs: Integers, confidence: float) -> Le
     ]
     total = first.sum()
     share = first / max(total, 1)
-    return LearnedIntervals(_of_shares(share, share, total, delta), _stacked(rows))
+    return LearnedIntervals(_of_shares(share, share, total, delta), _stacked(rows), confidence)
 
 
 def intervals_of_responses(
@@ -82,7 +88,7 @@ def intervals_of_responses(
         rows.append(_of_counts(row - off_pair, row + off_pair, fewest, most, delta))
     streams = float(first.sum())
     prior = _of_counts(starts - off_first, starts + off_first, streams, streams, delta)
-    return LearnedIntervals(prior, _stacked(rows))
+    return LearnedIntervals(prior, _stacked(rows), confidence)
 
 
 def _checked(confidence: float) -> float:
