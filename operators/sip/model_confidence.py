@@ -70,17 +70,13 @@ def intervals_of_responses(
     """Return intervals from counts in generalized randomized responses with `epsilon`."""
     n = len(first)
     delta = _checked(confidence) / 2.0
-    scale = (exact_exp(epsilon) + n - 1.0) / (exact_exp(epsilon) - 1.0)
-    spread = (scale - 1.0) / n
     responses = int(pairs.sum() + first.sum())
-    both = (scale - spread) * max(scale - spread, spread) + spread * max(scale - spread, spread)
+    of_pair, of_row = largest_changes(n, epsilon)
     logarithm = log(2.0 * (n * n + 2 * n) / delta)
-    off_pair = 2.0 * both * sqrt(responses * logarithm / 2.0)
-    off_row = scale * sqrt(responses * logarithm / 2.0)
-    off_first = scale * sqrt(float(first.sum()) * logarithm / 2.0)
-    starts = scale * first - spread * first.sum()
-    left = scale * pairs - spread * pairs.sum(axis=0)
-    truths = scale * left - spread * left.sum(axis=1)[:, None]
+    off_pair = of_pair * sqrt(responses * logarithm / 2.0)
+    off_row = of_row * sqrt(responses * logarithm / 2.0)
+    off_first = of_row * sqrt(float(first.sum()) * logarithm / 2.0)
+    starts, truths = unbiased(first, pairs, epsilon)
     delta /= _intervals(n)
     rows = []
     for row in truths:
@@ -89,6 +85,29 @@ def intervals_of_responses(
     streams = float(first.sum())
     prior = _of_counts(starts - off_first, starts + off_first, streams, streams, delta)
     return LearnedIntervals(prior, _stacked(rows), confidence)
+
+
+def unbiased(first: Integers, pairs: Integers, epsilon: float) -> tuple[Floats, Floats]:
+    """Return what truths have on average, where counts of responses are these."""
+    scale, spread = _undone(len(first), epsilon)
+    left = scale * pairs - spread * pairs.sum(axis=0)
+    truths = scale * left - spread * left.sum(axis=1)[:, None]
+    return scale * first - spread * first.sum(), truths
+
+
+def largest_changes(symbols: int, epsilon: float) -> tuple[float, float]:
+    """Return by how much one response changes an unbiased count of pairs, and a sum of a row.
+
+    A response is in two pairs. As a first symbol it changes its count as it does the sum of a row.
+    """
+    scale, spread = _undone(symbols, epsilon)
+    return 2.0 * scale * max(scale - spread, spread), scale
+
+
+def _undone(symbols: int, epsilon: float) -> tuple[float, float]:
+    """Return a and b: a [response = x] - b is [truth = x] on average."""
+    scale = (exact_exp(epsilon) + symbols - 1.0) / (exact_exp(epsilon) - 1.0)
+    return scale, (scale - 1.0) / symbols
 
 
 def _checked(confidence: float) -> float:
