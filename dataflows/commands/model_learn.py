@@ -1,5 +1,6 @@
 """Write a model file from public or accounted history."""
 
+from collections.abc import Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,11 +16,13 @@ from fugu.dataflows.commands.output import progress
 from fugu.dataflows.commands.published import published_symbols
 from fugu.dataflows.files.model_file import read_model_file
 from fugu.dataflows.files.model_writing import written
+from fugu.dataflows.kafka.client import Bounds
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kinds.crr import CrrOperator
 from fugu.dataflows.kinds.grr import GrrOperator
 from fugu.dataflows.pipeline.mechanisms import configure, in_format
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.topics import bounds_of
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.symbols import Symbols
 from fugu.dataflows.records.training_history import Alphabet, History, Symbol
@@ -104,7 +107,7 @@ def learn(
             f"{path} exists, and a model that a pipeline uses must not change; write to another "
             "file, or remove it"
         )
-    console, found, files = Console(), History(), history or []
+    console, found, files, from_first = Console(), History(), history or [], True
     listed = None if alphabet is None else alphabet.split(",")
     symbols: Alphabet
     if released_by is not None:
@@ -113,7 +116,9 @@ def learn(
                 "--released-by takes topic and alphabet from the pipeline, and learns of first "
                 "order; leave --topic, --alphabet, --order and files out"
             )
-        model, symbols, around = _from_releases(console, found, released_by, alpha, intervals)
+        model, symbols, around, from_first = _from_releases(
+            console, found, released_by, alpha, intervals
+        )
         origin = f"releases of {released_by.pipeline.name}"
     else:
         operator = None if pipeline is None else _operator(pipeline)
@@ -126,12 +131,17 @@ def learn(
         if topic is None:
             _read_files(console, found, files, key, field)
         else:
-            _read_topic(console, found, pipeline, topic, field, public=public)
+            from_first = _read_topic(console, found, pipeline, topic, field, public=public)
         _require_some(found)
         symbols, instead = _alphabet(found, operator, listed, min_count, other)
         counts = Counts.of(*found.columns(symbols, instead), len(symbols), order)
         model, origin = learned(counts, alpha), topic or ", ".join(file.name for file in files)
         around = _intervals(counts, intervals)
+        if around is not None and instead is not None:
+            console.print(
+                f"Symbols became {instead}. A chain with merged symbols need not be a Markov "
+                "chain, and the confidence of the intervals is about Markov chains alone."
+            )
     declared = bool(pipeline or released_by or listed)
     pairs = len(model.rows) - len(symbols)
     if sparse is None:
@@ -140,6 +150,12 @@ def learn(
         raise ConfigurationError(
             "--intervals: are for a matrix of first order; leave --sparse and --order out, and "
             f"learn at most {_LARGEST_DENSE} symbols"
+        )
+    if around is not None and not from_first:
+        around = around.without_first()
+        console.print(
+            "The topic has lost its oldest records, so nobody knows the first symbols of its "
+            "streams: their intervals are 0 to 1."
         )
     content = written(
         model,
@@ -183,8 +199,11 @@ def _from_releases(
     file: PipelineFile,
     alpha: float,
     confidence: float | None,
-) -> tuple[Learned, Alphabet, LearnedIntervals | None]:
-    """Undo the noise of what a pipeline has published, which its guarantee covers already."""
+) -> tuple[Learned, Alphabet, LearnedIntervals | None, bool]:
+    """Undo the noise of what a pipeline has published, which its guarantee covers already.
+
+    The last of what is returned says whether the topic holds its streams from their first release.
+    """
     operator, mechanism = file.pipeline.operator, configure(file).mechanism
     response = without_budget(mechanism)
     if not (
@@ -207,7 +226,9 @@ def _from_releases(
             "without one"
         )
     client = client_of(file.connection(), file.pipeline.source.generation)
-    for _, released in published_symbols(console, client, file, mechanism):
+    topic = client.topic(file.pipeline.sink.topic)
+    bounds = bounds_of(client, topic, list(range(topic.partitions))) if topic else {}
+    for _, released in published_symbols(console, client, file, mechanism, bounds):
         for stream, sequence in released.items():
             for symbol in sequence:
                 history.add(stream, symbol)
@@ -217,12 +238,12 @@ def _from_releases(
     pairs = counts.pairs()
     model = learned_from_responses(counts.first, pairs, response.epsilon, alpha)
     if confidence is None:
-        return model, operator.alphabet, None
+        return model, operator.alphabet, None, True
     try:
         around = intervals_of_responses(counts.first, pairs, response.epsilon, confidence)
     except ValueError as error:
         raise ConfigurationError(f"--intervals: {error}") from None
-    return model, operator.alphabet, around
+    return model, operator.alphabet, around, _from_first(bounds)
 
 
 def _require_fields(named: dict[str, str]) -> None:
@@ -262,7 +283,8 @@ def _read_topic(
     value: str,
     *,
     public: bool,
-) -> None:
+) -> bool:
+    """Read a topic; return whether it holds its streams from their first record."""
     if file is None:
         raise ConfigurationError("--topic needs --pipeline, which says how to reach Kafka")
     if name in (file.pipeline.source.topic, file.pipeline.read_topic) and not public:
@@ -287,6 +309,11 @@ def _read_topic(
             for partition, bound in sorted(bounds.items()):
                 batches = reader.read_range(partition, bound.start, bound.end)
                 history.read_batches(batches, codec, operator.alphabet, advance)
+    return _from_first(bounds)
+
+
+def _from_first(bounds: Mapping[int, Bounds]) -> bool:
+    return all(bound.start == 0 for bound in bounds.values())
 
 
 def _alphabet(

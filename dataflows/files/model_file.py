@@ -60,8 +60,12 @@ class Ends(Section):
 
 
 class Intervals(Section):
-    """Hold intervals around the probabilities of a matrix and its first symbol."""
+    """Hold intervals around the probabilities of a matrix and its first symbol.
 
+    `confidence` is there where they were learned.
+    """
+
+    confidence: float | None = Field(default=None, gt=0, lt=1)
     prior: Ends
     transition: Ends
 
@@ -75,6 +79,7 @@ class Intervals(Section):
             np.maximum(first[1], model.prior),
             np.minimum(rows[0], model.transition),
             np.maximum(rows[1], model.transition),
+            self.confidence,
         )
 
 

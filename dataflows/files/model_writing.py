@@ -70,13 +70,14 @@ def _row(
 def _ends(intervals: LearnedIntervals) -> dict[str, object]:
     """Return the ends of intervals, rounded outwards."""
     parts = {"prior": intervals.first, "transition": intervals.rows}
-    return {
+    ends: dict[str, object] = {
         name: {
             "low": (np.floor(low * _PARTS) / _PARTS).tolist(),
             "high": (np.ceil(high * _PARTS) / _PARTS).tolist(),
         }
         for name, (low, high) in parts.items()
     }
+    return {"confidence": intervals.confidence, **ends}
 
 
 def _rounded(probability: float) -> float:

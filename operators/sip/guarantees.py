@@ -14,6 +14,7 @@ from fugu.operators.points import (
     Point,
 )
 from fugu.operators.sip.gaps import Gaps
+from fugu.operators.sip.model_intervals import ModelIntervals
 
 _DECLARED_MODEL = Point(
     "declared-model",
@@ -27,6 +28,11 @@ _EVERY_MODEL = Point(
     "an adversary whose belief before the stream, about accepted records, is any Markov model "
     "within the declared intervals around the declared model after smoothing ({narrowest:.3g} to "
     "{widest:.3g} wide), also one whose probabilities change within them from record to record",
+)
+_EVERY_MODEL_LEARNED = Point(
+    f"{A_MODEL_OF_A_SET}-learned",
+    f"{_EVERY_MODEL.sentence}; the intervals were learned, and contain the chain of their history "
+    "with confidence {confidence:g} if that was a Markov chain",
 )
 _LEARNED_MODEL = Point(
     "learned-model",
@@ -136,16 +142,24 @@ def with_gaps(promised: tuple[Guarantee, ...], gaps: Gaps) -> tuple[Guarantee, .
 
 
 def of_every_model(
-    promised: tuple[Guarantee, ...], narrowest: float, widest: float
+    promised: tuple[Guarantee, ...], models: ModelIntervals
 ) -> tuple[Guarantee, ...]:
-    """Return the promises relative to every model of a set; its intervals are so wide."""
+    """Return the promises relative to every model of a set; its number is in their ids."""
     sip, ldp = promised
     proof = Point(
         "envelope-theorem",
         "symbol sampling specification, sections 2 (the theorem holds for all beliefs of a set at "
         "once) and 7 (envelope); SIP specification, section 7 (leakages of each member add up)",
     )
-    adversary = _EVERY_MODEL.of(narrowest=narrowest, widest=widest)
+    widths = models.widths
+    numbers = {
+        "narrowest": float(widths.min()),
+        "widest": float(widths.max()),
+        "models": models.number,
+    }
+    adversary = _EVERY_MODEL.of(**numbers)
+    if models.confidence is not None:
+        adversary = _EVERY_MODEL_LEARNED.of(**numbers, confidence=models.confidence)
     return replace(sip, adversary=adversary, not_covered=_NOT_COVERED_BY_A_SET, proof=proof), ldp
 
 

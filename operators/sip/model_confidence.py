@@ -24,7 +24,7 @@ every machine.
 Source: Boucheron, Lugosi, Massart 2013, sections 2.2 and 6.1; SIP specification, section 6.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, sqrt
 
 import numpy as np
@@ -37,10 +37,16 @@ Ends = tuple[Floats, Floats]
 
 @dataclass(frozen=True, eq=False)
 class LearnedIntervals:
-    """Hold low and high ends for the first symbol `(n,)` and for rows `(n, n)`."""
+    """Hold low and high ends for the first symbol `(n,)` and for rows `(n, n)`, and how surely."""
 
     first: Ends
     rows: Ends
+    confidence: float
+
+    def without_first(self) -> "LearnedIntervals":
+        """Return them where the beginning of the history, with all first symbols, is lost."""
+        n = len(self.first[0])
+        return replace(self, first=(np.zeros(n), np.ones(n)))
 
 
 def learned_intervals(first: Integers, pairs: Integers, confidence: float) -> LearnedIntervals:
@@ -55,7 +61,7 @@ def learned_intervals(first: Integers, pairs: Integers, confidence: float) -> Le
     ]
     total = first.sum()
     share = first / max(total, 1)
-    return LearnedIntervals(_of_shares(share, share, total, delta), _stacked(rows))
+    return LearnedIntervals(_of_shares(share, share, total, delta), _stacked(rows), confidence)
 
 
 def intervals_of_responses(
@@ -64,17 +70,13 @@ def intervals_of_responses(
     """Return intervals from counts in generalized randomized responses with `epsilon`."""
     n = len(first)
     delta = _checked(confidence) / 2.0
-    scale = (exact_exp(epsilon) + n - 1.0) / (exact_exp(epsilon) - 1.0)
-    spread = (scale - 1.0) / n
     responses = int(pairs.sum() + first.sum())
-    both = (scale - spread) * max(scale - spread, spread) + spread * max(scale - spread, spread)
+    of_pair, of_row = largest_changes(n, epsilon)
     logarithm = log(2.0 * (n * n + 2 * n) / delta)
-    off_pair = 2.0 * both * sqrt(responses * logarithm / 2.0)
-    off_row = scale * sqrt(responses * logarithm / 2.0)
-    off_first = scale * sqrt(float(first.sum()) * logarithm / 2.0)
-    starts = scale * first - spread * first.sum()
-    left = scale * pairs - spread * pairs.sum(axis=0)
-    truths = scale * left - spread * left.sum(axis=1)[:, None]
+    off_pair = of_pair * sqrt(responses * logarithm / 2.0)
+    off_row = of_row * sqrt(responses * logarithm / 2.0)
+    off_first = of_row * sqrt(float(first.sum()) * logarithm / 2.0)
+    starts, truths = unbiased(first, pairs, epsilon)
     delta /= _intervals(n)
     rows = []
     for row in truths:
@@ -82,7 +84,30 @@ def intervals_of_responses(
         rows.append(_of_counts(row - off_pair, row + off_pair, fewest, most, delta))
     streams = float(first.sum())
     prior = _of_counts(starts - off_first, starts + off_first, streams, streams, delta)
-    return LearnedIntervals(prior, _stacked(rows))
+    return LearnedIntervals(prior, _stacked(rows), confidence)
+
+
+def unbiased(first: Integers, pairs: Integers, epsilon: float) -> tuple[Floats, Floats]:
+    """Return what truths have on average, where counts of responses are these."""
+    scale, spread = _undone(len(first), epsilon)
+    left = scale * pairs - spread * pairs.sum(axis=0)
+    truths = scale * left - spread * left.sum(axis=1)[:, None]
+    return scale * first - spread * first.sum(), truths
+
+
+def largest_changes(symbols: int, epsilon: float) -> tuple[float, float]:
+    """Return by how much one response changes an unbiased count of pairs, and a sum of a row.
+
+    A response is in two pairs. As a first symbol it changes its count as it does the sum of a row.
+    """
+    scale, spread = _undone(symbols, epsilon)
+    return 2.0 * scale * max(scale - spread, spread), scale
+
+
+def _undone(symbols: int, epsilon: float) -> tuple[float, float]:
+    """Return a and b: a [response = x] - b is [truth = x] on average."""
+    scale = (exact_exp(epsilon) + symbols - 1.0) / (exact_exp(epsilon) - 1.0)
+    return scale, (scale - 1.0) / symbols
 
 
 def _checked(confidence: float) -> float:

@@ -7,6 +7,7 @@ from math import isfinite
 
 import numpy as np
 
+from fugu.operators.byte_fields import binding_digest
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.markov_model import ROUNDED_SUM, MarkovModel, ordered_sum
 from fugu.operators.sip.privacy_bound import UNIT_ROUNDOFF
@@ -26,7 +27,8 @@ class ModelIntervals:
     `first_low` and `first_high` `(n,)` are about the first symbol, `low` and `high` `(n, n)` about
     what follows: row u is the law of what follows u. A member may take other rows within the
     intervals at every step, so chains whose probabilities drift are members, too. Intervals are
-    tightened by what the others of their row leave: no member is lost.
+    tightened by what the others of their row leave: no member is lost. `confidence` is that of
+    learned intervals (`model_confidence`): no law depends on it.
 
     Raises `ValueError` for an end that is not between 0 and 1, or a row that no distribution fits.
 
@@ -44,6 +46,7 @@ class ModelIntervals:
     first_high: Floats
     low: Floats
     high: Floats
+    confidence: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("first_low", "first_high", "low", "high"):
@@ -118,6 +121,11 @@ class ModelIntervals:
         """Return every number of the set, for digests."""
         ends = self.first_low, self.first_high, self.low, self.high
         return tuple(end.astype("<f8").tobytes() for end in ends)
+
+    @property
+    def number(self) -> int:
+        """Return 48 bits that tell this set from others, for promises."""
+        return int.from_bytes(binding_digest(*self.identity())[:6])
 
     def _rows(self) -> Iterator[tuple[str, Floats, Floats]]:
         yield "prior", self.first_low, self.first_high

@@ -133,9 +133,7 @@ class RobustRelease(ConditionalRandomizedResponse):
         return self._private(belief, _envelope(self.start(rows)))
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        widths = self.intervals.widths
-        one = crr_guarantees(epsilon=self.epsilon)
-        promised = of_every_model(one, float(widths.min()), float(widths.max()))
+        promised = of_every_model(crr_guarantees(epsilon=self.epsilon), self.intervals)
         return promised if self.gaps is None else with_gaps(promised, self.gaps)
 
     def audit(self) -> Mapping[str, object]:

@@ -4,9 +4,9 @@ from contextlib import closing
 from pathlib import Path
 
 import orjson
-from kafka import KafkaConsumer
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
-from fugu.dataflows.files.model_file import read_model
+from fugu.dataflows.files.model_file import read_model, read_model_file
 from fugu.operators.sip.second_order_model import SecondOrderModel
 from tests.kafka.pipelines import ALPHABET, fugu, pipeline_document, running, write_pipeline
 from tests.kafka.records import NOW, Placed, Record, end_offsets, produce, read_topic
@@ -32,6 +32,7 @@ def test_a_model_learned_from_a_public_topic_runs_on_the_private_one(
     assert "1 records were passed over" in said
     learned = read_model(model, ALPHABET)
     assert isinstance(learned, SecondOrderModel)
+    check_lost_beginnings_leave_first_symbols_open(bootstrap, public, pipeline, tmp_path)
 
     with (
         running(pipeline) as process,
@@ -47,6 +48,26 @@ def test_a_model_learned_from_a_public_topic_runs_on_the_private_one(
     sure = [release for release in released if release["confidence"] > 0.9]
     assert {release["zone"] for release in released} <= set(ALPHABET)
     assert len(sure) > len(released) / 2, "what follows two symbols is nearly certain"
+
+
+def check_lost_beginnings_leave_first_symbols_open(
+    bootstrap: str, public: str, pipeline: Path, directory: Path
+) -> None:
+    """After retention the first record of a stream that is there is not its first one."""
+    model, options = directory / "around.json", ("--pipeline", pipeline, "--intervals", "0.5")
+    fugu("model", "learn", model, *options, "--topic", public)
+    whole = read_model_file(model).intervals
+    with closing(KafkaAdminClient(bootstrap_servers=bootstrap)) as admin:
+        admin.delete_records({TopicPartition(public, 0): 25})
+    later = directory / "later.json"
+    said = fugu("model", "learn", later, *options, "--topic", public)
+    assert "The topic has lost its oldest records" in said
+    cut = read_model_file(later).intervals
+    assert whole is not None
+    assert cut is not None
+    assert min(whole.prior.high) < 1.0
+    assert (cut.prior.low, cut.prior.high) == ([0.0] * len(ALPHABET), [1.0] * len(ALPHABET))
+    assert max(map(max, cut.transition.low)) > 0.0
 
 
 def readings() -> list[Placed]:

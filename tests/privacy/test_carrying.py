@@ -27,6 +27,7 @@ from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.model_intervals import ModelIntervals
+from fugu.operators.sip.planned_release import PlannedRelease
 from fugu.operators.sip.robust_release import RobustRelease
 from tests.operators.sip.chains import random_second_order
 from tests.operators.sip.model_sets import constant_corners
@@ -191,6 +192,23 @@ def test_a_set_of_models_goes_on_and_comes_after_other_laws(stays: float) -> Non
     back = migrated(becomes, crr(model, 1.0))
     assert (back.form, back.factor) == ("replayed", 2)
     assert (about_truth(paths_of(back), model) <= paths_of(back).spent + ROUNDING).all()
+
+
+@pytest.mark.slow
+def test_planned_spending_goes_on_and_comes_after_other_laws() -> None:
+    model = binary(stays=0.9, first=0.3)
+    becomes = PlannedRelease(model, 1.0)
+    assert becomes.plan is not None
+    for was, form, factor in (
+        (PlannedRelease(model, 0.5), "kept", 1),
+        (crr(model, 0.4), "kept", 1),
+        (crr(binary(stays=0.6, first=0.5), 1.0), "replayed", 2),
+        (GeneralizedRandomizedResponse(2, 0.7), "replayed", 1),
+    ):
+        carry = migrated(was, becomes)
+        assert (carry.form, carry.factor) == (form, factor)
+        paths = paths_of(carry)
+        assert (about_truth(paths, model) <= paths.spent + ROUNDING).all()
 
 
 def test_a_stream_that_learned_its_own_model_goes_on_under_a_pooled_one() -> None:

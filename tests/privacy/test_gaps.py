@@ -1,6 +1,7 @@
 """Sequence Information Privacy of streams with gaps, by exhaustive enumeration."""
 
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from fugu.operators.sip.model_intervals import ModelIntervals
 from tests.operators.sip import dense
 from tests.operators.sip.brute_force import Enumeration, Path, TruthLaw, first_order
 from tests.operators.sip.chains import random_second_order, sparse, truth_law
-from tests.operators.sip.model_sets import constant_corners
+from tests.operators.sip.model_sets import Drifting, constant_corners
+from tests.operators.sip.test_belief_envelope import predicted
 from tests.privacy.chains import binary, random_chain
 from tests.privacy.gaps import ResponseInTime, RobustInTime, seen_at, truth_probabilities
 from tests.privacy.leakage import ROUNDING, all_sequences
@@ -71,6 +73,37 @@ def test_so_it_does_for_every_corner_of_a_set_of_models(ticks: Path) -> None:
             law = first_order(member.prior, member.transition)
             truths = truth_probabilities(seen_at(ticks, law, 2), 2, len(ticks))
             assert (paths.about_truth(truths) <= paths.spent + ROUNDING).all()
+
+
+@pytest.mark.parametrize("ticks", [(0, 3, 4, 6), (-2, 1, 3)])
+def test_so_it_does_for_models_that_drift_within_the_gaps(ticks: Path) -> None:
+    """Every step of a gap has rows of its own, whether a record shows it or not."""
+    model = binary(stays=0.9, first=0.3)
+    around = ModelIntervals.around(model, share=0.1, amount=0.02)
+    robust = RobustInTime(model, 1.0, gaps=GAPS, ticks=ticks, intervals=around)
+    paths, worst = all_sequences(robust, len(ticks)), 0.0
+    for seed in range(20):
+        truths = drifting_at(ticks, Drifting(around, seed, between=seed % 2 == 1))
+        leaked = paths.about_truth(truths)
+        assert (leaked <= paths.spent + ROUNDING).all()
+        worst = max(worst, float((leaked / np.maximum(paths.spent, 1e-3)).max()))
+    assert worst > 0.5
+
+
+def drifting_at(ticks: Path, member: Drifting) -> Floats:
+    """P(truths at the ticks), in lexicographic order."""
+    likely = {(x,): chance for x, chance in enumerate(member.first())}
+    for before, after in pairwise(ticks):
+        rows = member.rows()
+        for _ in range(after - before - 1):
+            more = member.rows()
+            rows = [predicted(row, more) for row in rows]
+        likely = {
+            (*truth, v): chance * rows[truth[-1]][v]
+            for truth, chance in likely.items()
+            for v in range(len(rows))
+        }
+    return np.array([float(likely[truth]) for truth in sorted(likely)])
 
 
 def own_law(mechanism: ResponseInTime, belief: Floats) -> Floats:

@@ -15,6 +15,7 @@ from fugu.dataflows.files.model_file import ModelFile, read_model, read_model_fi
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.robust_release import RobustRelease
 from fugu.operators.sip.second_order_model import SecondOrderModel
 from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
 from tests.dataflows.pipeline.pipeline_files import PIPELINE, with_change
@@ -74,6 +75,11 @@ def test_intervals_are_written_that_robust_release_takes(tmp_path: Path) -> None
     around = content.intervals.around(model)
     assert around.contains(model)
     assert around.widths.max() < 0.5
+    assert around.confidence == 0.9
+    [sip, _] = RobustRelease(model, 1.0, intervals=around).guarantees()
+    assert "learned, and contain the chain of their history with confidence 0.9" in str(
+        sip.adversary
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Intervals around learned models contain the chain that the history came from."""
 
-from math import exp
+from itertools import product
+from math import comb, exp
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.model_confidence import (
     LearnedIntervals,
     intervals_of_responses,
+    largest_changes,
     learned_intervals,
+    unbiased,
 )
 from tests.privacy.chains import binary, random_chain
 
@@ -46,6 +49,59 @@ def counted(records: Integers, n: int) -> Counts:
 def holds(intervals: LearnedIntervals, model: MarkovModel) -> bool:
     both = ((intervals.first, model.prior), (intervals.rows, model.transition))
     return all(((low <= p) & (p <= high)).all() for (low, high), p in both)
+
+
+def test_an_interval_misses_a_follower_no_oftener_than_its_part_of_delta() -> None:
+    """By exact binomial tails, for every number of followers: what the union over them adds up."""
+    none = np.zeros(2, dtype=np.int64)
+    intervals, delta, half_are_enough = 6, 0.5, True
+    grid = np.linspace(0.0, 1.0, 101)
+    for seen in range(1, 41):
+        missed, missed_by_half = np.zeros(len(grid)), np.zeros(len(grid))
+        for found in range(seen + 1):
+            pairs = np.array([[found, seen - found], [0, 0]])
+            rows = learned_intervals(none, pairs, 1.0 - delta).rows
+            low, high, share = rows[0][0, 0], rows[1][0, 0], found / seen
+            law = comb(seen, found) * grid**found * (1.0 - grid) ** (seen - found)
+            missed += np.where((low <= grid) & (grid <= high), 0.0, law)
+            inside = ((low + share) / 2 <= grid) & (grid <= (high + share) / 2)
+            missed_by_half += np.where(inside, 0.0, law)
+        allowed = delta / (intervals * seen * (seen + 1))
+        assert (missed <= allowed).all()
+        half_are_enough &= bool((missed_by_half <= allowed).all())
+    assert not half_are_enough
+
+
+@pytest.mark.parametrize("symbols", [2, 3])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+def test_one_response_changes_counts_by_what_the_intervals_pay_for(
+    symbols: int, epsilon: float
+) -> None:
+    """In all streams of three responses; the one in the middle is in two pairs."""
+    streams = np.array(list(product(range(symbols), repeat=3)))
+    of_pair, of_row = largest_changes(symbols, epsilon)
+    reached = {"first": 0.0, "pair": 0.0, "row": 0.0}
+    for stream in streams:
+        first, truths = unbiased_of(stream, symbols, epsilon)
+        for place, symbol in product(range(3), range(symbols)):
+            other = stream.copy()
+            other[place] = symbol
+            other_first, other_truths = unbiased_of(other, symbols, epsilon)
+            for name, change in (
+                ("first", first - other_first),
+                ("pair", truths - other_truths),
+                ("row", (truths - other_truths).sum(axis=1)),
+            ):
+                reached[name] = max(reached[name], float(np.abs(change).max()))
+    assert reached["pair"] <= of_pair * (1.0 + 1e-12)
+    assert reached["row"] == pytest.approx(of_row)
+    assert reached["first"] == pytest.approx(of_row)
+    assert reached["pair"] > 0.5 * of_pair
+
+
+def unbiased_of(stream: Integers, n: int, epsilon: float) -> tuple[Floats, Floats]:
+    counts = counted(stream[None], n)
+    return unbiased(counts.first, counts.pairs(), epsilon)
 
 
 @pytest.mark.parametrize("symbols", [2, 4])

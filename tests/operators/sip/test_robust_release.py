@@ -72,6 +72,14 @@ def test_chains_without_a_matrix_and_large_alphabets_are_refused() -> None:
         RobustRelease(many, 1.0, intervals=ModelIntervals.around(many))
 
 
+def test_sets_of_equal_width_have_promises_of_their_own() -> None:
+    promises = {
+        RobustRelease(model, 1.0, intervals=ModelIntervals.around(model, amount=0.05)).guarantees()
+        for model in (binary(stays=0.9, first=0.5), binary(stays=0.8, first=0.5))
+    }
+    assert len(promises) == 2
+
+
 def test_other_intervals_are_another_law() -> None:
     digests = {
         RobustRelease(WALK, 1.0, intervals=ModelIntervals.around(WALK, share=share)).law_digest()
