@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from fugu.dataflows.base.batches import Reason
 
 ADVICE: Mapping[Reason, str] = {
-    Reason.NO_KEY: "producers must send the user as the key of every record",
+    Reason.NO_KEY: "producers must send the user as the key of every record, or as source.key says",
     Reason.TOMBSTONE: "producers send records without a value, which hold nothing to release",
     Reason.TOO_LARGE: "raise source.max_value_bytes, or send smaller records",
     Reason.NOT_JSON: "producers must write JSON objects; look at one of these records",
@@ -56,5 +56,8 @@ ADVICE: Mapping[Reason, str] = {
         "its id"
     ),
     Reason.NOT_AS_SCHEMA: "records are not as their schema says; a producer is wrong",
+    Reason.NOT_FORWARDED: (
+        "somebody else writes into the internal topic of source.key.repartition; let nobody"
+    ),
     Reason.BAD_POLICY: "changes of policies are wrong; the log says why",
 }

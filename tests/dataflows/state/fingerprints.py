@@ -28,4 +28,6 @@ FINGERPRINT = Fingerprint(
     sink_begin={"0": 0, "1": 0},
     dead_letters_begin={"0": 0, "1": 0},
     ledger_begin={"0": 0, "1": 0},
+    origin_topic="watches.raw",
+    origin_identity="origin-id",
 )

@@ -31,6 +31,8 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "ledger_topic": ("", "set ledger.topic back"),
     "ledger_identity": ("other-id", "the ledger topic was deleted and created again"),
     "dead_letters_identity": ("other-id", "the dead-letter topic was deleted and created again"),
+    "origin_topic": ("steps.raw", "correct source.topic"),
+    "origin_identity": ("other-id", "the source topic was deleted and created again"),
 }
 REMEMBERED_ONLY = {
     "format",

@@ -75,12 +75,13 @@ CODECS = [
         (FieldTimestamp("at", 1), "zone", ("x",)),
         (FieldTimestamp("at.at", 1), "zone.x", ("zone.zone", "x[0]")),
     ]
-] + [
+]
+KEYED = [
     Codec(Symbols("zone", ZONES), LARGEST_VALUE, key="x"),
     Codec(Symbols("zone", ZONES), LARGEST_VALUE, FieldTimestamp("at", 1), key="zone.x"),
     Codec(Payloads(["x"], null="as_none"), LARGEST_VALUE, event="at", key="zone", forwarded=True),
 ]
-
+"""Those that read users from a field."""
 SCANNING = [codec for codec in CODECS if codec.scanner is not None]
 
 

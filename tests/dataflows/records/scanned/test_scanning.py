@@ -19,6 +19,7 @@ from tests.dataflows.records.scanned.planted_faults import FAULTS
 from tests.dataflows.records.scanned.reading import (
     CODECS,
     DOMAINS,
+    KEYED,
     LARGEST_VALUE,
     SCANNING,
     ZONES,
@@ -95,7 +96,7 @@ ORDINARY = [
 @pytest.mark.parametrize("seed", first_in_test(range(2), 1))
 def test_columns_are_read_as_lists(seed: int) -> None:
     batch = batch_of(seed, 400)
-    for codec in CODECS:
+    for codec in [*CODECS, *KEYED]:
         assert is_read_alike(codec, batch), (codec, read_differently(codec, batch))
 
 
@@ -107,7 +108,7 @@ def test_what_the_scanner_is_sure_of_the_codec_accepts_and_reads_alike() -> None
 
 
 def test_special_records_are_read_alike() -> None:
-    for codec in CODECS:
+    for codec in [*CODECS, *KEYED]:
         batch = batch_with(SPECIAL)
         assert is_read_alike(codec, batch), (codec, read_differently(codec, batch))
 
