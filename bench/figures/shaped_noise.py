@@ -3,7 +3,7 @@
 import numpy as np
 
 from bench.figures.figure import Figure, Panel
-from fugu.operators.realtime.shaping import steady_errors, suited
+from fugu.operators.realtime.shaping import errors_of_a_period, suited
 from fugu.operators.totals.buffers import UNIT, participation
 from fugu.operators.totals.precision import Changes
 
@@ -14,7 +14,7 @@ _TICKS = 2**12
 
 
 def shaped_noise() -> Figure:
-    """Compute errors in the long run of the filter that knows the model, mixed and unmixed."""
+    """Compute errors over a period of the filter that knows the model, mixed and unmixed."""
     gains = {
         counted: {
             correlation: [(ratio, _gain(correlation, ratio, counted)) for ratio in _RATIOS]
@@ -50,6 +50,7 @@ def _gain(correlation: float, ratio: float, counted: int) -> float:
     buffers = suited(changes, correlation, noise)
     weight, factor = np.array([[*buffers.weights], [*buffers.factors]]) / UNIT
     norm = float(participation(buffers, _TICKS, counted)) / counted
-    mixed = steady_errors(correlation, weight, factor, np.array([noise * norm]))
-    plain = steady_errors(correlation, np.zeros(1), np.zeros(1), np.array([noise]))
+    mixed = errors_of_a_period(correlation, weight, factor, np.array([noise * norm]), _TICKS)
+    none = np.zeros(1)
+    plain = errors_of_a_period(correlation, none, none, np.array([noise]), _TICKS)
     return float(plain[0] / mixed[0])
