@@ -18,11 +18,16 @@ from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.randomness import draws_of
 from fugu.operators.realtime.belief import Belief, left_of
 from fugu.operators.realtime.declared_model import DeclaredModel
+from fugu.operators.realtime.guarantees import DECLARED, FILTER_WEIGHTS
 from fugu.operators.realtime.real_time_release import Presentation, presented
 from fugu.operators.realtime.shaping import errors_of_a_period, suited
 from fugu.operators.totals.buffers import UNIT, Buffers
 from fugu.operators.totals.fitted import LARGEST_TICKS, UNMIXED
-from fugu.operators.totals.guarantees import total_guarantee
+from fugu.operators.totals.guarantees import (
+    ESTIMATES,
+    PROOF_OF_ESTIMATES,
+    total_guarantee,
+)
 from fugu.operators.totals.precision import Changes, Precision
 from fugu.operators.wevent.limits import (
     LARGEST_BINS,
@@ -251,6 +256,9 @@ class ShapedRelease:
                 cap=self.personal_cap,
                 neighbours=self.neighbours,
                 tick_milliseconds=self.tick_milliseconds,
+                accounting=ESTIMATES,
+                proof=PROOF_OF_ESTIMATES,
+                left_open=(FILTER_WEIGHTS, DECLARED),
             ),
         )
 

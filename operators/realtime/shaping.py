@@ -25,7 +25,7 @@ def suited(changes: Changes, correlation: float, noise: float) -> Buffers:
     series. Whatever is chosen, the promise holds: what neighbours differ by is computed for it.
 
     Candidates are a grid of fractions of 2^32; arithmetic is elementwise, so that every machine
-    chooses the same. For one tick counted no mixture of any length is better by more than 1 %
+    chooses the same. For one tick counted of a long period no mixture is better by more than 1 %
     (`tests/operators/realtime/test_shaped_release.py`).
 
     Source: real-time release specification, section 6 (the filter); continual release

@@ -61,7 +61,8 @@ class FixedWeight(Section):
     weight: Weight | None = None
     """The weight of every noisy value."""
     weights: Annotated[list[Weight], Field(min_length=1, max_length=10_000)] | None = None
-    """The weights that noisy values take in turn, in the place of `weight`."""
+    """The weights that noisy values take in turn, in the place of `weight`. They must not be made
+    from the private topic, nor by `fugu evaluate` on a private sample: no promise covers that."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -78,13 +79,14 @@ class ModelFilter(Section):
     """
 
     mean: Number | list[Number] | None = None
-    """What figures go back to."""
+    """What figures go back to; public, and not made from the private topic, as are the others."""
     deviation: Number | list[Number] | None = None
-    """How far from it they usually are (standard deviation)."""
+    """How far from it they usually are (standard deviation); public, too."""
     correlation: Annotated[float, Field(ge=0, le=LARGEST_CORRELATION)] | None = None
     """How much of that is left one tick later."""
     history: list[History] | None = None
-    """Public figures of the past, a list for each group, in place of the three others."""
+    """Public figures of the past, a list for each group, in place of the three others: released
+    and charged before, or never private."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -2,6 +2,7 @@
 
 from itertools import combinations
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy.optimize import minimize
 from fugu.operators.mechanism import Floats, Inputs
 from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.realtime.declared_model import DeclaredModel
+from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.realtime.shaped_release import ShapedRelease
 from fugu.operators.realtime.shaping import errors_of_a_period, suited
 from fugu.operators.totals.buffers import UNIT, participation
@@ -278,6 +280,22 @@ def test_history_gives_the_model_that_it_was_drawn_from() -> None:
     assert found.means[0] == pytest.approx(100.0, abs=3.0)
     assert found.deviations[0] == pytest.approx(10.0, rel=0.1)
     assert found.correlation == pytest.approx(0.9, abs=0.02)
+
+
+def test_the_promise_is_about_estimates_and_takes_the_model_for_public() -> None:
+    [promised] = shaped(6, 1, 0.9).guarantees()
+    assert {"declared-in-public", "filter-weights"} <= {one.name for one in promised.not_covered}
+    assert promised.accounting[0].name == "shaped-noise"
+    assert "real-time release specification" in str(promised.proof)
+
+
+@pytest.mark.parametrize(
+    ("told", "open_end"),
+    [({}, False), ({"weights": (0.5, 1.0)}, True), ({"history": ((1.0, 2.0, 4.0),)}, True)],
+)
+def test_what_a_filter_is_told_is_not_covered(told: dict[str, Any], open_end: bool) -> None:
+    [promised] = RealTimeRelease(1, 1, 1, 1.0, 1e-6, horizon=5, **told).guarantees()
+    assert ("declared-in-public" in {one.name for one in promised.not_covered}) is open_end
 
 
 @pytest.mark.parametrize("history", [[[1.0, 2.0]], [[3.0, 3.0, 3.0]], [[]], [[1.0, 2.0, 1e300]]])
