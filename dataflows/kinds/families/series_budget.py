@@ -11,7 +11,7 @@ from fugu.operators.realtime.declared_model import (
     require_history,
 )
 from fugu.operators.realtime.real_time_release import Presentation
-from fugu.operators.realtime.schedule import LARGEST_DECAY, LARGEST_HORIZON, falling
+from fugu.operators.realtime.schedule import LARGEST_DECAY, LARGEST_HORIZON, LARGEST_SHARED, falling
 from fugu.operators.wevent.limits import LARGEST_EPSILON
 
 Values = Annotated[int, Field(ge=1, le=LARGEST_HORIZON)]
@@ -193,6 +193,11 @@ class SeriesBudget(Section):
             raise ValueError("horizon, period, decay: write exactly one of them")
         if self.shares is not None and self.horizon is None:
             raise ValueError("shares: go with a horizon; delete them")
+        if self.shares == "falling" and (self.horizon or 0) > LARGEST_SHARED:
+            raise ValueError(
+                f"shares: falling goes with a horizon of at most {LARGEST_SHARED:,} values, not "
+                f"{self.horizon:,}; lower horizon, or delete shares, which shares it evenly"
+            )
         if isinstance(self.filter, ModelFilter) and not self.capped and not self.filter.history:
             raise ValueError(
                 "filter: a model goes with contributions; write those, or history, or adaptive"

@@ -77,6 +77,7 @@ def test_falling_shares_are_one_for_each_value(tmp_path: Path) -> None:
         ({"horizon": 9, "filter": {"history": [[1.0, 2, 3], [1]]}}, "filter.history: give equally"),
         ({"horizon": 9, "filter": {"history": [[1.0] * 10_001] * 2}}, "filter.history"),
         ({"horizon": 9, "filter": {"weight": 0.3, "weights": [0.3]}}, "write one of them"),
+        ({"horizon": 100_001, "shares": "falling"}, "shares: falling goes with a horizon of at"),
         ({"period": 9, "shares": "falling"}, "shares: go with a horizon"),
     ],
 )
