@@ -97,7 +97,7 @@ class RunningTotal:
     precision: Precision = field(init=False, repr=False)
 
     kind: ClassVar[str] = "running_total"
-    implementation: ClassVar[int] = 1
+    implementation: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         take_whole_numbers(self)

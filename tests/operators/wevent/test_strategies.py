@@ -21,7 +21,7 @@ from fugu.operators.wevent.strategy import Strategy
 from fugu.operators.wevent.uniform import Uniform
 from tests.conformance.example import Example, Examples, Unusable
 from tests.operators.noise.simulated import SimulatedDraws
-from tests.operators.wevent.examples import COUNTS, UNUSABLE_STRATEGY, strategies
+from tests.operators.wevent.examples import COUNTS, UNUSABLE_STRATEGY, strategies, uniform
 
 STRATEGIES = [Uniform, Sample, BudgetDistribution, BudgetAbsorption, PrivacyBudgetAllocation]
 NAT = 2**40
@@ -44,6 +44,7 @@ def pba_examples(kind: type[PrivacyBudgetAllocation]) -> tuple[Example, ...]:
 
 EXAMPLES: Examples = {
     **dict.fromkeys(STRATEGIES, strategies),
+    Uniform: uniform,
     PrivacyBudgetAllocation: pba_examples,
 }
 UNUSABLE: Unusable = dict.fromkeys(STRATEGIES, UNUSABLE_STRATEGY)
