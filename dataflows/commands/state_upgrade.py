@@ -96,6 +96,8 @@ def _require_a_former_version(
         raise StartRefused(
             f"{directory.path} was not written for this pipeline file by the version of Fugu "
             "before this one. Restore the pipeline and model files it was written with, or run "
-            "the version that wrote it. Nothing was changed."
+            "the version that wrote it. Where noise is drawn otherwise now (running_total), stop "
+            "that one gracefully, and begin a new pipeline under another name and "
+            "state.directory: what both promise adds up. Nothing was changed."
         )
     require_graceful_stop(directory)

@@ -1,3 +1,4 @@
+from functools import cached_property
 from typing import Literal
 
 from fugu.dataflows.kinds.families.aggregates import DeclaredAggregate
@@ -52,12 +53,9 @@ class RealTimeOperator(CappedAggregate, SeriesBudget):
         """Return the public history in units that the filter begins with, if there is one."""
         if not isinstance(self.filter, ModelFilter) or self.contributions is not None:
             return ()
-        return tuple(
-            tuple(self.units_per_one * float(one) for one in values)
-            for values in self.filter.history or ()
-        )
+        return self.filter.past(self.group_count, self.units_per_one)
 
-    @property
+    @cached_property
     def shaped(self) -> ShapedRelease | None:
         """Return the release under a declared model, if there is one."""
         if not isinstance(self.filter, ModelFilter) or self.personal_cap is None:

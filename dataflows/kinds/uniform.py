@@ -1,10 +1,11 @@
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from fugu.dataflows.kinds.families.capped import CappedAggregate
 from fugu.dataflows.kinds.families.w_event import WEventOperator
 from fugu.operators.mechanism import Mechanism
+from fugu.operators.personal_cap import LARGEST_COUNT
 from fugu.operators.wevent.uniform import Uniform
 
 
@@ -18,17 +19,23 @@ class UniformOperator(CappedAggregate, WEventOperator):
     }
     strategy_class = Uniform
     kind: Literal["uniform"]
+    window: int = Field(default_factory=lambda: 1, ge=1, le=100_000)
+    """Say how many ticks in a row share `epsilon`; write this or `contributions`."""
 
     @model_validator(mode="before")
     @classmethod
     def _take_the_window(cls, declared: Any) -> Any:
         """Let the ticks that count share epsilon under a cap, as those of a window do."""
         capped = declared.get("contributions") if isinstance(declared, dict) else None
+        if isinstance(declared, dict) and capped is None and declared.get("window") is None:
+            raise ValueError("window, contributions: write one of them")
         if not isinstance(capped, dict):
             return declared
         if declared.get("window") is not None:
             raise ValueError("contributions: take the place of window; delete it")
-        return {**declared, "window": capped.get("at_most", 1)}
+        at_most = capped.get("at_most")
+        counted = at_most if isinstance(at_most, int) and 1 <= at_most <= LARGEST_COUNT else 1
+        return {**declared, "window": counted}
 
     @model_validator(mode="after")
     def _check_correlation(self) -> Self:

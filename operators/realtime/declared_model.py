@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import fsum, isfinite, sqrt
+from math import fsum, sqrt
+
+from fugu.operators.wevent.limits import LARGEST_VALUE
 
 LARGEST_CORRELATION = 0.9999
+SMALLEST_DEVIATION = 2.0**-20
 _FEWEST = 3
 
 
@@ -30,10 +33,13 @@ class DeclaredModel:
     def __post_init__(self) -> None:
         if not self.means or len(self.means) != len(self.deviations):
             raise ValueError("means, deviations: give one of each for every series")
-        if not all(map(isfinite, self.means)):
-            raise ValueError("means: must be finite")
-        if not all(isfinite(one) and one > 0.0 for one in self.deviations):
-            raise ValueError("deviations: must be finite and above 0")
+        if not all(abs(one) <= LARGEST_VALUE for one in self.means):
+            raise ValueError("mean: must be from -2^44 to 2^44 units, as figures are")
+        if not all(SMALLEST_DEVIATION <= one <= LARGEST_VALUE for one in self.deviations):
+            raise ValueError(
+                "deviation: must be from 2^-20 to 2^44 units: it says how far figures usually are "
+                "from their mean"
+            )
         if not 0.0 <= self.correlation <= LARGEST_CORRELATION:
             raise ValueError(
                 f"correlation: must be from 0 to {LARGEST_CORRELATION}, not {self.correlation}"
@@ -70,5 +76,7 @@ def require_history(series: Sequence[Sequence[float]], number: int) -> None:
     """Raise `ValueError` unless there are equally many public numbers of so many series."""
     if len(series) != number or len(set(map(len, series))) > 1:
         raise ValueError(f"history: give equally many numbers of each of the {number} series")
-    if len(series[0]) < _FEWEST or not all(isfinite(one) for values in series for one in values):
-        raise ValueError(f"history: give at least {_FEWEST} finite numbers of every series")
+    if len(series[0]) < _FEWEST:
+        raise ValueError(f"history: give at least {_FEWEST} numbers of every series")
+    if not all(abs(one) <= LARGEST_VALUE for values in series for one in values):
+        raise ValueError("history: numbers must be from -2^44 to 2^44 units, as figures are")

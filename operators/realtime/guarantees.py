@@ -26,6 +26,12 @@ FILTER_WEIGHTS = Point(
     "filter-weights",
     "the weights of a filter, even if nobody knew them: they are not a secret, and hide nothing",
 )
+DECLARED = Point(
+    "declared-in-public",
+    "what the filter is told beforehand (a model, a history, weights in turn): it is taken to be "
+    "public. If it was made from the records that are protected, it says so much more about them, "
+    "at a price that nobody counted",
+)
 _ACCOUNTING = Point(
     "gaussian-budget",
     "squares of sensitivity over deviation add up over ticks before they become epsilon and delta; "
@@ -63,11 +69,13 @@ def real_time_guarantee(
     tick_milliseconds: int | None,
     squares: int,
     draws: int,
+    declared: bool = False,
 ) -> Guarantee:
     """Return (epsilon, delta)-DP of all ticks together, of any `period` ticks in a row, or of an
     aligned period of a personal `cap`.
 
-    `delta` includes that of finite precision; `squares` is what all `draws` may differ by.
+    `delta` includes that of finite precision; `squares` is what all `draws` may differ by;
+    `declared`, whether the filter was told something beforehand.
     Source: continual release specification, section 4.
     """
     whole = period is None and cap is None
@@ -97,6 +105,7 @@ def real_time_guarantee(
             WHOLE_RECORDS,
             TIMES_OF_RECORDS,
             FILTER_WEIGHTS,
+            *((DECLARED,) if declared else ()),
             SECRET,
         ),
         proof=_PROOF if cap is None else _PROOF_CAPPED,

@@ -229,6 +229,7 @@ class RealTimeRelease:
                 tick_milliseconds=self.tick_milliseconds,
                 squares=self.account.squares,
                 draws=self.schedule.changed * self.account.values,
+                declared=bool(self.weights or self.history),
             ),
         )
 

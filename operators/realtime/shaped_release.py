@@ -16,12 +16,18 @@ from fugu.operators.noise import discrete_gaussian, wide_gaussian
 from fugu.operators.noise.gaussian_account import VARIANCE
 from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.randomness import draws_of
+from fugu.operators.realtime.belief import Belief, left_of
 from fugu.operators.realtime.declared_model import DeclaredModel
+from fugu.operators.realtime.guarantees import DECLARED, FILTER_WEIGHTS
 from fugu.operators.realtime.real_time_release import Presentation, presented
-from fugu.operators.realtime.shaping import steady_errors, suited
+from fugu.operators.realtime.shaping import errors_of_a_period, suited
 from fugu.operators.totals.buffers import UNIT, Buffers
 from fugu.operators.totals.fitted import LARGEST_TICKS, UNMIXED
-from fugu.operators.totals.guarantees import total_guarantee
+from fugu.operators.totals.guarantees import (
+    ESTIMATES,
+    PROOF_OF_ESTIMATES,
+    total_guarantee,
+)
 from fugu.operators.totals.precision import Changes, Precision
 from fugu.operators.wevent.limits import (
     LARGEST_BINS,
@@ -34,8 +40,6 @@ from fugu.operators.wevent.limits import (
 from fugu.operators.wevent.tick import kinds_of
 
 _NEVER = -(2**63)
-_BELIEF = ("estimate", "held", "own", "cross", "other")
-"""Deviations of a figure and of its buffer from their means, and their squared errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +53,11 @@ class ShapedRelease:
     A tick mixes its figure with what a buffer remembers of those before it, rounds that to a grid,
     and adds discrete Gaussian noise; nothing else leaves. A Kalman filter for the model and the
     buffer, which sees noisy mixtures alone, makes estimates of them. The buffer is chosen such that
-    its error is least; where nothing is gained, figures are not mixed. Beside the same filter on
-    unmixed figures the variance of errors is 1.3 to 1.4 times (correlation .95) or 1.8 to 2.1 times
-    (.99) smaller where a person counts in one tick and noise is 5 to 100 times the variance of the
-    series, and no mixture does much better in real time. Where people count in many ticks there is
+    its error is least on average over a period, with which it begins anew; where nothing is gained,
+    figures are not mixed. Beside the same filter on unmixed figures the variance of errors is 1.3
+    to 1.4 times (correlation .95) or 1.8 to 2.1 times (.99) smaller where a person counts in one
+    tick of a long period and noise is 5 to 100 times the variance of the series, and no mixture
+    does much better in real time. In short periods, and where people count in many ticks, there is
     less to gain.
 
     The filter does not learn: a model that is wrong costs accuracy. `standard_error` grows with how
@@ -137,12 +142,12 @@ class ShapedRelease:
         return {
             "buffers": np.zeros((*shape, len(self.buffers)), dtype=np.int64),
             "measured": np.zeros(shape),
-            **{name: np.zeros(shape) for name in _BELIEF},
-            "own": np.tile(self._variance, (rows, 1)),
+            **copied(Belief.first(np.tile(self._variance, (rows, 1)))._asdict()),
             "surprise": np.zeros(shape),
             "level": np.zeros((rows, 1)),
             "count": np.zeros(rows, dtype=np.int64),
             "tick": np.full(rows, _NEVER),
+            "last": np.full(rows, _NEVER),
             "block": np.full(rows, _NEVER),
         }
 
@@ -171,25 +176,17 @@ class ShapedRelease:
         return after, Releases(estimates, notes, kinds_of(fresh))
 
     def _gone_on(self, state: State) -> State:
-        """Return what is believed of the next tick, before it is measured.
+        """Return what is believed of this tick before it is measured.
 
-        The buffer b becomes theta b + x, and the deviation x of the figure correlation times x.
+        Ticks that nobody was in are not told: a figure moves in them, and the buffer does not.
         """
-        correlation, factor = self.model.correlation, self.buffers.factors[0] / UNIT
-        begun = state["count"] > 0
-        x, b, own, cross, other = (state[name] for name in _BELIEF)
-        moved = {
-            "estimate": correlation * x,
-            "held": factor * b + x,
-            "own": correlation * correlation * own
-            + (1.0 - correlation * correlation) * self._variance,
-            "cross": correlation * (factor * cross + own),
-            "other": factor * factor * other + 2.0 * factor * cross + own,
-        }
-        return {
-            **copied(state),
-            **{name: where_rows(begun, moved[name], state[name]) for name in _BELIEF},
-        }
+        begun, known = state["count"] > 0, state["tick"] != _NEVER
+        gap = np.where(begun & known, np.maximum(1, state["tick"] - state["last"]), 1)
+        correlation = left_of(self.model.correlation, gap)[:, None]
+        factor = self.buffers.factors[0] / UNIT
+        moved = Belief.of(state).gone_on(correlation, factor, self._variance)._asdict()
+        believed = {name: where_rows(begun, one, state[name]) for name, one in moved.items()}
+        return {**copied(state), **believed, "last": state["tick"].copy()}
 
     def _surprise(self, state: State) -> Floats:
         """Return how many times farther than expected mixtures were from predictions, squared; at
@@ -216,10 +213,9 @@ class ShapedRelease:
         begins = now > state["block"]
         if not begins.any():
             return state
-        emptied = {
-            name: where_rows(begins, np.zeros_like(state[name]), state[name])
-            for name in ("buffers", "held", "cross", "other", "level")
-        }
+        nothing = {name: np.zeros_like(state[name]) for name in ("buffers", "level")}
+        begun = {**nothing, **Belief.of(state).emptied()._asdict()}
+        emptied = {name: where_rows(begins, one, state[name]) for name, one in begun.items()}
         return {**copied(state), **emptied, "block": np.maximum(now, state["block"])}
 
     def _noise(self, index: Integers, draws: Draws) -> Floats:
@@ -242,24 +238,11 @@ class ShapedRelease:
         weight, factor = self.buffers.weights[0] / UNIT, self.buffers.factors[0] / UNIT
         expected = self._means * (1.0 + weight * state["level"])
         apart = measured / self.precision.steps_of_unit - expected
-        x, b, own, cross, other = (state[name] for name in _BELIEF)
-        seen, held = own + weight * cross, cross + weight * other
-        spread = seen + weight * held + self.precision.noise**2
-        surprise = apart - (x + weight * b)
-        x, b = x + seen / spread * surprise, b + held / spread * surprise
-        own, cross, other = (
-            own - seen * seen / spread,
-            cross - seen * held / spread,
-            other - held * held / spread,
-        )
+        belief, surprise = Belief.of(state).measured(apart, weight, self.precision.noise**2)
         return {
             **copied(state),
-            "estimate": x,
-            "held": b,
-            "own": own,
-            "cross": cross,
-            "other": other,
-            "surprise": state["surprise"] + surprise * surprise / spread,
+            **belief._asdict(),
+            "surprise": state["surprise"] + surprise,
             "level": factor * state["level"] + 1.0,
             "count": state["count"] + 1,
         }
@@ -273,6 +256,9 @@ class ShapedRelease:
                 cap=self.personal_cap,
                 neighbours=self.neighbours,
                 tick_milliseconds=self.tick_milliseconds,
+                accounting=ESTIMATES,
+                proof=PROOF_OF_ESTIMATES,
+                left_open=(FILTER_WEIGHTS, DECLARED),
             ),
         )
 
@@ -283,7 +269,7 @@ class ShapedRelease:
 
     def audit(self) -> Mapping[str, object]:
         """Return noise and errors, and what the same filter makes of figures that are not mixed."""
-        mine, plain = (self._steady(one) for one in (self.precision, self._unmixed))
+        mine, plain = (self._error_of(one) for one in (self.precision, self._unmixed))
         return {
             "weight of the buffer, in units of 2^-32": self.buffers.weights[0],
             "factor of the buffer, in units of 2^-32": self.buffers.factors[0],
@@ -291,20 +277,22 @@ class ShapedRelease:
             "squared steps that neighbours differ by, at most": self.precision.squares,
             "wide draws": self.precision.wide,
             "standard deviation of the noise of a mixture": self.precision.noise,
-            "standard error in the long run, by the model": mine,
+            "standard error on average over a period, by the model": mine,
             "the same, of figures that are not mixed": plain,
             "largest figure that is not cut off": self.largest,
             "delta of finite precision, part of delta": float(self.precision.reserved),
         }
 
-    def _steady(self, precision: Precision) -> float:
-        """Return the root mean square error in the long run, over bins, by the model."""
+    def _error_of(self, precision: Precision) -> float:
+        """Return the root mean square error by the model, over the ticks of a period and bins."""
         weight, factor = (
             np.array([numbers[0]]) / UNIT
             for numbers in (precision.buffers.weights, precision.buffers.factors)
         )
         ratios = precision.noise**2 / self._variance
-        shares = steady_errors(self.model.correlation, weight, factor, ratios)
+        shares = errors_of_a_period(
+            self.model.correlation, weight, factor, ratios, self.personal_cap.ticks
+        )
         return float(np.sqrt(np.mean(shares * self._variance)))
 
     def law_digest(self) -> bytes:

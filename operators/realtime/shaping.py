@@ -5,6 +5,7 @@ from math import isqrt
 import numpy as np
 
 from fugu.operators.mechanism import Floats
+from fugu.operators.realtime.belief import Belief
 from fugu.operators.totals.buffers import UNIT, Buffers
 from fugu.operators.totals.fitted import UNMIXED
 from fugu.operators.totals.precision import Changes
@@ -12,11 +13,11 @@ from fugu.operators.totals.precision import Changes
 _HALVES = 10
 """Weights and distances of factors from 1 are 2^-(i / 2)."""
 _TURNS = 2_000
-"""Turns of the filter after which its errors hardly change any more."""
+"""Ticks of the filter after which its errors hardly change any more."""
 
 
 def suited(changes: Changes, correlation: float, noise: float) -> Buffers:
-    """Return the buffers with which a filter errs least in the long run.
+    """Return the buffers with which a filter errs least on average over a period.
 
     One buffer mixes all earlier values of a series into each value. Noise for the same promise is
     larger by the norm of the mixture, but it falls where the series hardly moves, and that is what
@@ -24,7 +25,7 @@ def suited(changes: Changes, correlation: float, noise: float) -> Buffers:
     series. Whatever is chosen, the promise holds: what neighbours differ by is computed for it.
 
     Candidates are a grid of fractions of 2^32; arithmetic is elementwise, so that every machine
-    chooses the same. For one tick counted no mixture of any length is better by more than 1 %
+    chooses the same. For one tick counted of a long period no mixture is better by more than 1 %
     (`tests/operators/realtime/test_shaped_release.py`).
 
     Source: real-time release specification, section 6 (the filter); continual release
@@ -39,7 +40,7 @@ def suited(changes: Changes, correlation: float, noise: float) -> Buffers:
     weight = np.array([one.weights[0] for one in tried]) / UNIT
     factor = np.array([one.factors[0] for one in tried]) / UNIT
     norms = _norms(weight, factor, changes) / changes.counted
-    errors = steady_errors(correlation, weight, factor, noise * norms)
+    errors = errors_of_a_period(correlation, weight, factor, noise * norms, changes.ticks)
     return tried[int(np.argmin(errors))]
 
 
@@ -59,18 +60,22 @@ def _norms(weight: Floats, factor: Floats, changes: Changes) -> Floats:
     return total
 
 
-def steady_errors(correlation: float, weight: Floats, factor: Floats, noise: Floats) -> Floats:
-    """Return the squared error of the filter of mixed values in the long run, for a series of
-    variance 1 and noise of these variances."""
-    moves = 1.0 - correlation * correlation
-    own, cross, other = np.ones_like(noise), np.zeros_like(noise), np.zeros_like(noise)
-    left = own
-    for _ in range(_TURNS):
-        seen, held = own + weight * cross, cross + weight * other
-        spread = seen + weight * held + noise
-        left = own - seen * seen / spread
-        left_cross, left_other = cross - seen * held / spread, other - held * held / spread
-        own = correlation * correlation * left + moves
-        cross = correlation * (factor * left_cross + left)
-        other = factor * factor * left_other + 2.0 * factor * left_cross + left
-    return left
+def errors_of_a_period(
+    correlation: float, weight: Floats, factor: Floats, noise: Floats, ticks: int
+) -> Floats:
+    """Return the squared error of the filter of mixed values, on average over a period of so many
+    ticks, with which the buffer begins anew, for a series of variance 1 and noise of these
+    variances.
+
+    What is known of figures goes on; periods before it, of `_TURNS` ticks together, tell how much.
+    """
+    turns = min(ticks, _TURNS)
+    belief, total, last = Belief.first(np.ones_like(noise)), np.zeros_like(noise), noise
+    for period in range(-(-_TURNS // turns) + 1):
+        belief, total = belief.emptied() if period else belief, np.zeros_like(noise)
+        for _ in range(turns):
+            known, _ = belief.measured(total, weight, noise)
+            last = known.own
+            total = total + last
+            belief = known.gone_on(correlation, factor, 1.0)
+    return (total + (ticks - turns) * last) / ticks

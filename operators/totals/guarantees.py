@@ -1,4 +1,4 @@
-"""State the guarantee of running totals, for windows of a horizon or for periods under a cap."""
+"""State the guarantee of factorised noise, for windows of a horizon or for periods under a cap."""
 
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.personal_cap import PersonalCap
@@ -22,11 +22,17 @@ from fugu.operators.points import (
 from fugu.operators.totals.precision import Precision
 from fugu.operators.wevent.guarantees import beyond
 
-_MIXED = Point(
+TOTALS = Point(
     "factorised-noise",
     "noise is added to mixed values, of which all releases are post-processing; neighbours differ "
     "by at most {squares:,} squared steps of noise in all ticks together, rounding included, and "
     "finite precision is part of delta",
+)
+ESTIMATES = Point(
+    "shaped-noise",
+    "noise is added to mixed values, of which filtered estimates are post-processing; neighbouring "
+    "ones differ by at most {squares:,} squared steps of noise in all ticks together, rounding "
+    "included, and finite precision is part of delta",
 )
 _SENSITIVITY = Point(
     "sensitivity-of-totals",
@@ -37,10 +43,15 @@ _SENSITIVITY = Point(
 _AFTER_THE_HORIZON = Point(
     "after-the-horizon", "ticks after the first {horizon:,}: they are not released at all"
 )
-_PROOF = Point(
+PROOF_OF_TOTALS = Point(
     "running-total",
     "continual release specification, sections 2 (Theorems 1 and 2), 3 (rounding) and 4 (Theorems "
     "3 and 4)",
+)
+PROOF_OF_ESTIMATES = Point(
+    "shaped-real-time-release",
+    "real-time release specification, section 2 (the filter is post-processing); continual release "
+    "specification, sections 2 (Theorems 1 and 2), 3 (rounding) and 4 (Theorems 3 and 4)",
 )
 
 
@@ -51,9 +62,13 @@ def total_guarantee(
     cap: PersonalCap | None,
     neighbours: Neighbours,
     tick_milliseconds: int | None,
+    accounting: Point = TOTALS,
+    proof: Point = PROOF_OF_TOTALS,
+    left_open: tuple[Point, ...] = (),
 ) -> Guarantee:
     """Return (epsilon, delta)-DP of everything, of a window, or of a period under a `cap`.
 
+    `accounting` says what is made of mixed values, and `left_open` what that does not promise.
     Source: continual release specification, sections 2 to 4.
     """
     changes = precision.changes
@@ -77,7 +92,7 @@ def total_guarantee(
         tick_by_tick=cap is not None,
         neighbours=neighbours,
         adversary=OTHERS_KNOWN if whole else WINDOWS_INDEPENDENT,
-        accounting=(_MIXED.of(squares=precision.squares), *capped),
+        accounting=(accounting.of(squares=precision.squares), *capped),
         trust=EXACT_SUMS_SEEN,
         assumptions=(assumed, KEYED_HASH),
         not_covered=(
@@ -89,9 +104,10 @@ def total_guarantee(
             DEPENDENT_OTHERS,
             WHOLE_RECORDS,
             TIMES_OF_RECORDS,
+            *left_open,
             SECRET,
         ),
-        proof=_PROOF,
+        proof=proof,
         finite_precision_delta=0.0,
         loss=precision.loss,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,15 @@ from fugu.operators.wevent.limits import (
 from fugu.operators.wevent.tick import kinds_of
 
 _NEVER = -(2**63)
+
+
+class Measured(NamedTuple):
+    """Hold the state after a tick, which rows were measured, and the noisy indices `(rows, bins)`
+    of the silent ticks before it, one after the other, and of the tick itself."""
+
+    after: State
+    alive: Booleans
+    indices: tuple[Floats, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +97,7 @@ class RunningTotal:
     precision: Precision = field(init=False, repr=False)
 
     kind: ClassVar[str] = "running_total"
-    implementation: ClassVar[int] = 1
+    implementation: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         take_whole_numbers(self)
@@ -178,32 +187,40 @@ class RunningTotal:
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         """Measure the mixed figures of a tick, and add what they stand for to the total."""
+        done = self.measure(state, inputs, draws)
+        notes = self._annotations(done.after, done.alive)
+        return done.after, Releases(self._told(done.after), notes, kinds_of(done.alive))
+
+    def measure(self, state: State, inputs: Inputs, draws: Draws) -> "Measured":
+        """Measure the mixed figures of a tick, and before that those of silent ticks."""
         largest = self.largest
         values = np.clip(vectors(inputs.values, self.bins), -largest, largest)
-        state = self._in_its_period(state)
+        state, silent = self._in_its_period(state), list[Floats]()
         if self._keeps_gaps:
-            state = self._with_silence(state, draws)
+            state, silent = self._with_silence(state, draws)
         alive = state["position"] < self.ticks
-        after = self._after(state, values, alive, draws)
-        return after, Releases(self._told(after), self._annotations(after, alive), kinds_of(alive))
+        after, measured = self._after(state, values, alive, draws)
+        return Measured(after, alive, (*silent, measured))
 
     @property
     def _keeps_gaps(self) -> bool:
         """Return whether it matters how many ticks two measurements are apart."""
         return self.personal_cap is not None and self.personal_cap.apart > 1
 
-    def _with_silence(self, state: State, draws: Draws) -> State:
+    def _with_silence(self, state: State, draws: Draws) -> tuple[State, list[Floats]]:
         """Measure zeros for the ticks of this period since the last one that was measured."""
         silent = np.where(state["last"] == _NEVER, 0, state["tick"] - state["last"] - 1)
         nothing = np.zeros(state["total"].shape, dtype=np.int64)
+        found = []
         for number in range(1, int(silent.max(initial=0)) + 1):
-            state = self._after(state, nothing, silent >= number, draws, number)
-        return {**state, "last": state["tick"].copy()}
+            state, measured = self._after(state, nothing, silent >= number, draws, number)
+            found.append(measured)
+        return {**state, "last": state["tick"].copy()}, found
 
     def _after(
         self, state: State, values: Integers, alive: Booleans, draws: Draws, silent: int = 0
-    ) -> State:
-        """Return the state once `values` of the rows that are `alive` are measured.
+    ) -> tuple[State, Floats]:
+        """Return the state once `values` of the rows that are `alive` are measured, and what was.
 
         `silent` numbers ticks that were not told, whose draws are those of the tick that was.
         """
@@ -211,11 +228,12 @@ class RunningTotal:
         measured = self._measured(index, np.flatnonzero(alive), draws, silent)
         value, memory = self.buffers.decode(state["memory"], measured)
         changed = {"buffers": buffers, "memory": memory, "total": state["total"] + value}
-        return {
+        after = {
             **copied(state),
             **{name: where_rows(alive, column, state[name]) for name, column in changed.items()},
             "position": state["position"] + alive,
         }
+        return after, measured
 
     def _in_its_period(self, state: State) -> State:
         """Return every row in the period of its tick: what was closed adds to what was before."""

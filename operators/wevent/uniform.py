@@ -82,7 +82,7 @@ class Uniform(Strategy):
         each, cap = in_nats(self.largest_tick), self.personal_cap
         if cap is None:
             return (replace(promised, loss=RepeatedLoss(each, self.window)),)
-        draws, moves = 2 * self.window, cap.largest_move
+        draws = 2 * self.window
         return (
             replace(
                 promised,
@@ -96,9 +96,21 @@ class Uniform(Strategy):
                 assumptions=(ONE_GROUP.of(units=self.sensitivity // 2), KEYED_HASH),
                 proof=_PROOF_CAPPED,
                 finite_precision_delta=finite_precision_delta(self.epsilon, TOTAL_VARIATION, draws),
-                loss=RepeatedLoss(each * moves / 2, draws // moves),
+                loss=self._capped_loss(cap),
             ),
         )
+
+    def _capped_loss(self, cap: PersonalCap) -> RepeatedLoss:
+        """Return the loss of a period, in which one person counts in so many ticks of each input.
+
+        Amounts that are not negative move a figure by one contribution at most, in twice as many
+        draws. With signs one draw may meet two, from plus to minus, and loses all of its tick. The
+        other draws make pairs, one of each input, that lose no more than that together.
+        """
+        each = in_nats(self.largest_tick)
+        if cap.signed:
+            return RepeatedLoss(each, self.window)
+        return RepeatedLoss(each / 2, 2 * self.window)
 
     def _identity(self) -> bytes:
         return b"" if self.personal_cap is None else self.personal_cap.identity()

@@ -5,15 +5,20 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from fugu.dataflows.base.section import Epsilon, Section
-from fugu.operators.realtime.declared_model import LARGEST_CORRELATION, DeclaredModel
+from fugu.operators.realtime.declared_model import (
+    LARGEST_CORRELATION,
+    DeclaredModel,
+    require_history,
+)
 from fugu.operators.realtime.real_time_release import Presentation
-from fugu.operators.realtime.schedule import LARGEST_DECAY, LARGEST_HORIZON, falling
+from fugu.operators.realtime.schedule import LARGEST_DECAY, LARGEST_HORIZON, LARGEST_SHARED, falling
 from fugu.operators.wevent.limits import LARGEST_EPSILON
 
 Values = Annotated[int, Field(ge=1, le=LARGEST_HORIZON)]
 Share = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)]
 Weight = Annotated[float, Field(gt=0, le=1, strict=False)]
 Number = Annotated[float, Field(allow_inf_nan=False, strict=False)]
+History = Annotated[list[Number], Field(max_length=10_000)]
 PREDICTED_BARS = (
     "the bar of a prediction (predicted: true) was not measured: it is a forecast's, and widens "
     "with every tick since the last measurement. Of generated random walks and ramps it held 90 % "
@@ -56,7 +61,8 @@ class FixedWeight(Section):
     weight: Weight | None = None
     """The weight of every noisy value."""
     weights: Annotated[list[Weight], Field(min_length=1, max_length=10_000)] | None = None
-    """The weights that noisy values take in turn, in the place of `weight`."""
+    """The weights that noisy values take in turn, in the place of `weight`. They must not be made
+    from the private topic, nor by `fugu evaluate` on a private sample: no promise covers that."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -73,13 +79,14 @@ class ModelFilter(Section):
     """
 
     mean: Number | list[Number] | None = None
-    """What figures go back to."""
+    """What figures go back to; public, and not made from the private topic, as are the others."""
     deviation: Number | list[Number] | None = None
-    """How far from it they usually are (standard deviation)."""
+    """How far from it they usually are (standard deviation); public, too."""
     correlation: Annotated[float, Field(ge=0, le=LARGEST_CORRELATION)] | None = None
     """How much of that is left one tick later."""
-    history: list[list[Number]] | None = None
-    """Public figures of the past, a list for each group, in place of the three others."""
+    history: list[History] | None = None
+    """Public figures of the past, a list for each group, in place of the three others: released
+    and charged before, or never private."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -94,15 +101,13 @@ class ModelFilter(Section):
 
     def model(self, groups: int, units_per_one: int) -> DeclaredModel:
         """Return the model of so many groups, in units."""
-        if self.history is not None:
-            if len(self.history) != groups:
-                raise ValueError(
-                    f"filter.history: has {len(self.history)} lists; write one for each of the "
-                    f"{groups} groups"
-                )
-            return DeclaredModel.of_history(
-                [[units_per_one * one for one in values] for values in self.history]
-            )
+        past = self.past(groups, units_per_one)
+        try:
+            return DeclaredModel.of_history(past) if past else self._declared(groups, units_per_one)
+        except ValueError as error:
+            raise ValueError(f"filter.{error}") from None
+
+    def _declared(self, groups: int, units_per_one: int) -> DeclaredModel:
         assert self.correlation is not None
         mean, deviation = (
             tuple(units_per_one * one for one in self._of_each(name, groups))
@@ -110,13 +115,29 @@ class ModelFilter(Section):
         )
         return DeclaredModel(mean, deviation, float(self.correlation))
 
+    def past(self, groups: int, units_per_one: int) -> tuple[tuple[float, ...], ...]:
+        """Return the public history of so many groups, in units, if there is one."""
+        if self.history is None:
+            return ()
+        if len(self.history) != groups:
+            raise ValueError(
+                f"filter.history: has {len(self.history)} lists; write one for each of the "
+                f"{groups} groups"
+            )
+        past = tuple(tuple(units_per_one * one for one in values) for values in self.history)
+        try:
+            require_history(past, groups)
+        except ValueError as error:
+            raise ValueError(f"filter.{error}") from None
+        return past
+
     def _of_each(self, name: str, groups: int) -> list[float]:
         declared = getattr(self, name)
         if not isinstance(declared, list):
             return [float(declared)] * groups
         if len(declared) != groups:
             raise ValueError(
-                f"filter.{name}: has {len(declared)} numbers; write one, or one for each of the "
+                f"{name}: has {len(declared)} numbers; write one, or one for each of the "
                 f"{groups} groups"
             )
         return declared
@@ -172,6 +193,11 @@ class SeriesBudget(Section):
             raise ValueError("horizon, period, decay: write exactly one of them")
         if self.shares is not None and self.horizon is None:
             raise ValueError("shares: go with a horizon; delete them")
+        if self.shares == "falling" and (self.horizon or 0) > LARGEST_SHARED:
+            raise ValueError(
+                f"shares: falling goes with a horizon of at most {LARGEST_SHARED:,} values, not "
+                f"{self.horizon:,}; lower horizon, or delete shares, which shares it evenly"
+            )
         if isinstance(self.filter, ModelFilter) and not self.capped and not self.filter.history:
             raise ValueError(
                 "filter: a model goes with contributions; write those, or history, or adaptive"

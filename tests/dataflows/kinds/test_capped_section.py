@@ -68,6 +68,18 @@ def test_what_does_not_go_is_refused(
         read(tmp_path, section(kind, **changed))
 
 
+@pytest.mark.parametrize("at_most", [0, -3, "some", 10**6])
+def test_a_wrong_cap_of_uniform_is_not_blamed_on_the_window(at_most: Any, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"contributions\.at_most") as refused:
+        read(tmp_path, section("uniform", contributions={**CAPPED, "at_most": at_most}))
+    assert "window" not in str(refused.value)
+
+
+def test_uniform_without_window_and_cap_is_told_that_it_takes_one(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="window, contributions: write one of them"):
+        read(tmp_path, section("uniform", contributions=None))
+
+
 def test_a_strategy_for_windows_has_no_contributions(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="contributions: sample does not have it"):
         read(tmp_path, {"kind": "sample", "contributions": CAPPED})

@@ -68,12 +68,16 @@ def test_falling_shares_are_one_for_each_value(tmp_path: Path) -> None:
     [
         ({"horizon": 20, "filter": MODEL}, "a model goes with contributions"),
         ({**CAPPED, "filter": {**MODEL, "deviation": [1, 2, 3]}}, "filter.deviation: has 3"),
-        ({**CAPPED, "filter": {**MODEL, "deviation": 0}}, "deviations"),
+        ({**CAPPED, "filter": {**MODEL, "deviation": 0}}, "filter.deviation: must be from"),
+        ({**CAPPED, "filter": {**MODEL, "mean": 1e200}}, "filter.mean: must be from"),
         ({**CAPPED, "filter": {"mean": 3}}, "write all three, or history"),
         ({**CAPPED, "filter": {**MODEL, "history": [[1]]}}, "history: takes the place"),
         ({**CAPPED, "filter": {"history": [[1.0, 2, 3]]}}, "filter.history: has 1 lists"),
-        ({"horizon": 9, "filter": {"history": [[1.0, 2, 3]]}}, "history: give equally many"),
+        ({"horizon": 9, "filter": {"history": [[1.0, 2, 3]]}}, "filter.history: has 1 lists"),
+        ({"horizon": 9, "filter": {"history": [[1.0, 2, 3], [1]]}}, "filter.history: give equally"),
+        ({"horizon": 9, "filter": {"history": [[1.0] * 10_001] * 2}}, "filter.history"),
         ({"horizon": 9, "filter": {"weight": 0.3, "weights": [0.3]}}, "write one of them"),
+        ({"horizon": 100_001, "shares": "falling"}, "shares: falling goes with a horizon of at"),
         ({"period": 9, "shares": "falling"}, "shares: go with a horizon"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from itertools import combinations
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ from scipy.optimize import minimize
 from fugu.operators.mechanism import Floats, Inputs
 from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.realtime.declared_model import DeclaredModel
+from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.realtime.shaped_release import ShapedRelease
-from fugu.operators.realtime.shaping import steady_errors, suited
+from fugu.operators.realtime.shaping import errors_of_a_period, suited
 from fugu.operators.totals.buffers import UNIT, participation
 from fugu.operators.totals.precision import Changes
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
@@ -121,7 +123,7 @@ def test_estimates_err_as_much_as_is_said_and_less_than_without_a_shape() -> Non
     squared = float(((estimates - truth)[late] ** 2).mean())
     audit = release.audit()
     assert squared == pytest.approx(
-        float(str(audit["standard error in the long run, by the model"])) ** 2, rel=0.1
+        float(str(audit["standard error on average over a period, by the model"])) ** 2, rel=0.1
     )
     held = np.abs(estimates - truth)[late] <= 1.96 * errors[late]
     assert 0.93 <= held.mean() <= 0.97
@@ -136,7 +138,7 @@ def test_bars_of_a_wrong_model_grow_with_the_surprise() -> None:
         state = release.elapse(state, np.full(300, tick))
         state, releases = release.step(state, Inputs(np.full((300, 1), 200)), draws)
     said = float(releases.annotations["standard_error"].mean())
-    by_model = float(str(release.audit()["standard error in the long run, by the model"]))
+    by_model = float(str(release.audit()["standard error on average over a period, by the model"]))
     assert said > 3 * by_model
 
 
@@ -165,9 +167,76 @@ def test_the_gain_is_what_the_docstring_says(
     buffers = suited(changes, correlation, noise)
     weight, factor = np.array([[*buffers.weights], [*buffers.factors]]) / UNIT
     norm = float(participation(buffers, changes.ticks, 1))
-    mine = steady_errors(correlation, weight, factor, np.array([noise * norm]))[0]
-    plain = steady_errors(correlation, np.zeros(1), np.zeros(1), np.array([float(noise)]))[0]
+    mine, plain = (
+        errors_of_a_period(correlation, *mixed, 2**14)[0]
+        for mixed in (
+            (weight, factor, np.array([noise * norm])),
+            (np.zeros(1), np.zeros(1), np.array([float(noise)])),
+        )
+    )
     assert plain / mine == pytest.approx(least, rel=0.01)
+
+
+def test_in_a_short_period_the_error_that_is_said_is_that_of_buffers_that_begin_anew() -> None:
+    """A seeded test: 2,000 series of 20 periods of 6 ticks, of which the last 10 are measured."""
+    release = shaped(6, 1, 0.99, 0.35)
+    truth, estimates, _ = run(release, rows=2000, seed=9, ticks=120)
+    late = slice(60, None)
+    squared = float(((estimates - truth)[late] ** 2).mean())
+    audit = release.audit()
+    said = float(str(audit["standard error on average over a period, by the model"]))
+    plain = float(str(audit["the same, of figures that are not mixed"]))
+    assert squared == pytest.approx(said**2, rel=0.06)
+    assert 1.2 < (plain / said) ** 2 < 1.6
+
+
+@pytest.mark.parametrize("deviation", [2.0**-20, 1e-3, 1e10, 1e12, 2.0**44])
+def test_errors_of_any_model_are_positive_and_finite(deviation: float) -> None:
+    model = DeclaredModel((-(2.0**44),), (deviation,), 0.99)
+    cap = PersonalCap(1, 50)
+    release = ShapedRelease(1, 1, 3.0, 1e-6, cap, model, tick_milliseconds=1000)
+    plain = release.noise_deviation
+    state, draws = release.start(1), SimulatedDraws(np.random.default_rng(10))
+    for tick in range(120):
+        state = release.elapse(state, np.array([tick]))
+        state, releases = release.step(state, Inputs(np.array([[2**40]])), draws)
+        error = float(releases.annotations["standard_error"][0, 0])
+        assert np.isfinite(releases.values).all()
+        assert 0.5 * min(deviation, plain) < error < np.inf
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("mean", ((1e200,), (1.0,), 0.9)),
+        ("mean", ((float("nan"),), (1.0,), 0.9)),
+        ("deviation", ((1.0,), (1e200,), 0.9)),
+        ("deviation", ((1.0,), (0.0,), 0.9)),
+        ("deviation", ((1.0,), (float("inf"),), 0.9)),
+    ],
+)
+def test_a_model_beyond_what_figures_can_be_is_refused(
+    name: str, model: tuple[tuple[float], tuple[float], float]
+) -> None:
+    with pytest.raises(ValueError, match=f"^{name}: must be from"):
+        DeclaredModel(*model)
+
+
+def test_ticks_that_nobody_was_in_age_what_is_believed() -> None:
+    """After 40 of them little is known of a figure; without the gap it was known well."""
+    release = shaped(1000, 1, 0.95, 3.0)
+    found = []
+    for last in (20, 60):
+        state, draws = release.start(1), SimulatedDraws(np.random.default_rng(11))
+        for tick in (*range(20), last):
+            state = release.elapse(state, np.array([tick]))
+            state, _ = release.step(state, Inputs(np.array([[20]])), draws)
+        found.append(float(state["own"][0, 0]))
+        again = release.elapse(state, np.array([last + 40]))
+        believed = release._gone_on(again)["own"][0, 0]
+        left = 0.95**80
+        assert believed == pytest.approx(left * state["own"][0, 0] + (1 - left) * 25.0)
+    assert found[1] > found[0]
 
 
 @pytest.mark.acceptance
@@ -197,8 +266,9 @@ def test_no_mixture_is_much_better_in_real_time(correlation: float, noise: float
     buffers = suited(Changes(2**14, 1, 1, 1, 1), correlation, noise)
     weight, factor = np.array([[*buffers.weights], [*buffers.factors]]) / UNIT
     norm = float(participation(buffers, 2**14, 1))
-    mine = float(steady_errors(correlation, weight, factor, np.array([noise * norm]))[0])
-    assert 0.99 * best <= mine <= 1.02 * best
+    ratio = np.array([noise * norm])
+    mine = float(errors_of_a_period(correlation, weight, factor, ratio, 2**14)[0])
+    assert 0.99 * best <= mine <= 1.01 * best
 
 
 def test_history_gives_the_model_that_it_was_drawn_from() -> None:
@@ -212,7 +282,23 @@ def test_history_gives_the_model_that_it_was_drawn_from() -> None:
     assert found.correlation == pytest.approx(0.9, abs=0.02)
 
 
-@pytest.mark.parametrize("history", [[[1.0, 2.0]], [[3.0, 3.0, 3.0]], [[]]])
+def test_the_promise_is_about_estimates_and_takes_the_model_for_public() -> None:
+    [promised] = shaped(6, 1, 0.9).guarantees()
+    assert {"declared-in-public", "filter-weights"} <= {one.name for one in promised.not_covered}
+    assert promised.accounting[0].name == "shaped-noise"
+    assert "real-time release specification" in str(promised.proof)
+
+
+@pytest.mark.parametrize(
+    ("told", "open_end"),
+    [({}, False), ({"weights": (0.5, 1.0)}, True), ({"history": ((1.0, 2.0, 4.0),)}, True)],
+)
+def test_what_a_filter_is_told_is_not_covered(told: dict[str, Any], open_end: bool) -> None:
+    [promised] = RealTimeRelease(1, 1, 1, 1.0, 1e-6, horizon=5, **told).guarantees()
+    assert ("declared-in-public" in {one.name for one in promised.not_covered}) is open_end
+
+
+@pytest.mark.parametrize("history", [[[1.0, 2.0]], [[3.0, 3.0, 3.0]], [[]], [[1.0, 2.0, 1e300]]])
 def test_history_that_says_nothing_is_refused(history: list[list[float]]) -> None:
     with pytest.raises(ValueError, match=r"^history"):
         DeclaredModel.of_history(history)

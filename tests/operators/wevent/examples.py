@@ -46,7 +46,9 @@ def quantified(kind: type[Quantified]) -> tuple[Example, ...]:
 def uniform(kind: type[Uniform]) -> tuple[Example, ...]:
     cap = PersonalCap(3, 7, "rising", apart=2)
     capped = kind(3, window=3, epsilon=1.0, sensitivity=2, personal_cap=cap)
-    return (*strategies(kind), Example(capped, COUNTS))
+    signs = PersonalCap(2, 5, signed=True)
+    signed = kind(3, window=2, epsilon=1.0, sensitivity=2, personal_cap=signs)
+    return (*strategies(kind), Example(capped, COUNTS), Example(signed, COUNTS - 100))
 
 
 EXAMPLES: Examples = {Quantified: quantified}

@@ -7,10 +7,11 @@ import numpy as np
 from fugu.dataflows.kinds import running_total
 from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.mechanism import Integers
+from fugu.operators.mechanism import Draws, Floats, Integers, State
 from fugu.operators.personal_cap import Booleans, PersonalCap
 from fugu.operators.totals.precision import Changes, Precision
 from fugu.operators.totals.running_total import RunningTotal
+from tests.dataflows.offline.auditing.aggregates import test_measured_totals
 from tests.dataflows.stages.aggregates import exact, test_personal_caps
 from tests.privacy.faults.planted import InAudit, InTest, Planted, Replacing
 
@@ -46,6 +47,13 @@ class OneTickCounted(RunningTotal):
 
     def _precision(self, changes: Changes) -> Precision:
         return super()._precision(replace(changes, counted=1))
+
+
+class SilenceSkipped(RunningTotal):
+    """Measure nothing at ticks that nobody was in, which brings those that are `apart` together."""
+
+    def _with_silence(self, state: State, draws: Draws) -> tuple[State, list[Floats]]:
+        return {**state, "last": state["tick"].copy()}, []
 
 
 class EverybodyCounts(Summing):
@@ -88,10 +96,16 @@ ROWS = Replacing(
 ZEROS = Replacing(
     exact, "Summing", InTest(test_personal_caps.test_a_contribution_of_zero_uses_nothing_up)
 )
+SILENCE = Replacing(
+    test_measured_totals,
+    "RunningTotal",
+    InTest(test_measured_totals.test_silent_ticks_are_measured_so_that_neighbours_stay_apart),
+)
 PLANTED = (
     Planted("halved noise", RunningTotal, HalvedNoise, AUDIT, FALSE_ALARM),
     Planted("a move charged once", RunningTotal, MovesForgotten, AUDIT, FALSE_ALARM),
     Planted("ignored window", RunningTotal, OneTickCounted, AUDIT, FALSE_ALARM),
+    Planted("silence skipped", RunningTotal, SilenceSkipped, SILENCE),
     Planted("ignored cap", Summing, EverybodyCounts, PERIODS),
     Planted("budget reset by others", Summing, RowsGivenAway, ROWS),
     Planted("zeros that use up", Summing, ZerosUseUp, ZEROS),

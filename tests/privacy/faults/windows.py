@@ -18,7 +18,9 @@ from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.stages.progress import Progress
 from fugu.dataflows.stages.summing import Summing
 from fugu.operators.guarantee import Guarantee
+from fugu.operators.loss import RepeatedLoss
 from fugu.operators.mechanism import Draws, Inputs, Releases, State, Words
+from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.wevent import allocation
 from fugu.operators.wevent.allocation import Booleans, Offer
 from fugu.operators.wevent.budget_absorption import BudgetAbsorption
@@ -26,7 +28,7 @@ from fugu.operators.wevent.budget_distribution import BudgetDistribution
 from fugu.operators.wevent.fast import Fast
 from fugu.operators.wevent.pegasus import Pegasus
 from fugu.operators.wevent.uniform import Uniform
-from tests.operators.wevent import test_pegasus
+from tests.operators.wevent import test_capped_loss, test_pegasus
 from tests.privacy.faults.aggregates import EveryRecordCounts, RefusedRecordsAreNotSeen
 from tests.privacy.faults.planted import Detector, InAudit, InTest, Planted, Replacing
 
@@ -63,10 +65,19 @@ class ClaimedForHalf(Uniform):
 
 
 class OneMoveForgotten(Uniform):
-    """Pay under a cap for what one person contributes, and not for what it takes the place of."""
+    """Draw noise under a cap for what one person contributes, and not for what it takes the place
+    of."""
 
-    def guarantees(self) -> tuple[Guarantee, ...]:
-        return tuple(replace(one, epsilon=one.epsilon / 2.0) for one in super().guarantees())
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        halved = replace(self, sensitivity=self.sensitivity // 2, personal_cap=None)
+        return Uniform.step(halved, state, inputs, draws)
+
+
+class SignsForgotten(Uniform):
+    """State the loss of signed amounts under a cap as if no draw met two contributions."""
+
+    def _capped_loss(self, cap: PersonalCap) -> RepeatedLoss:
+        return super()._capped_loss(replace(cap, signed=False))
 
 
 class EveryTickIsTheFirst(allocation.BudgetDistribution):
@@ -176,6 +187,19 @@ PLANTED = (
     ),
     planted(
         "a move charged once", Uniform, OneMoveForgotten, Replacing(uniform, "Uniform", CAPPED)
+    ),
+    Planted(
+        "a move charged once",
+        Uniform,
+        SignsForgotten,
+        Replacing(
+            test_capped_loss,
+            "Uniform",
+            InTest(
+                test_capped_loss.test_no_input_of_one_person_loses_more_than_the_loss_says,
+                lambda planted: (True, 1),
+            ),
+        ),
     ),
     planted(
         "ignored window",

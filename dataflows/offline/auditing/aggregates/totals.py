@@ -24,7 +24,6 @@ from fugu.operators.auditing.chosen_points import ChosenPoints
 from fugu.operators.mechanism import Inputs, Integers
 from fugu.operators.noise import wide_gaussian
 from fugu.operators.noise.gaussian_account import VARIANCE
-from fugu.operators.totals.buffers import UNIT
 from fugu.operators.totals.running_total import RunningTotal
 
 
@@ -68,22 +67,15 @@ def audited_totals(file: PipelineFile, steps: int) -> Audited:
 
 
 def measured(totals: RunningTotal, truths: Truths) -> Mapping[int, Integers]:
-    """Return what is measured at each tick without noise: what the memory of readers is made of."""
+    """Return what is measured at each tick without noise, also at silent ones in between."""
     state, found = totals.start(1), dict[int, Integers]()
     nothing = np.zeros((1, totals.bins * (wide_gaussian.DRAWS if totals.precision.wide else 1)))
-    weights = np.array(totals.buffers.weights) / UNIT
-    factors = np.array(totals.buffers.factors) / UNIT
     for tick in sorted(truths):
         state = totals.elapse(state, np.array([tick]))
-        before = state["memory"][0]
-        block = int(state["block"][0])
         draws = ChosenPoints(nothing.astype(np.int64))
-        state, _ = totals.step(state, Inputs(truths[tick][None]), draws)
-        if int(state["block"][0]) != block:
-            before = np.zeros_like(before)
-        decoded = state["memory"][0][:, 0] - factors[0] * before[:, 0]
-        mixed = decoded + np.sum(weights * before, axis=1)
-        found[tick] = np.rint(mixed).astype(np.int64)
+        state, _, indices = totals.measure(state, Inputs(truths[tick][None]), draws)
+        for at, index in enumerate(indices, start=tick + 1 - len(indices)):
+            found[at] = np.rint(index[0]).astype(np.int64)
     return found
 
 
