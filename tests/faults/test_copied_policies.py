@@ -99,10 +99,10 @@ def test_policies_that_change_move_between_disk_and_kafka_with_the_state(
     alone, moved = (pipeline(bootstrap, topics, source, changes) for _ in range(2))
     moved = copied(moved)
     alone["name"] = moved["name"]
+    undisturbed = write_household(tmp_path / "alone", alone, POLICIES)
+    moved["operator"]["policies"] = str(undisturbed.parent / "policies.yaml")
     disk = moved | {"state": alone["state"]}
     journey = Journey(bootstrap, moved, disk, tmp_path / "moved", monkeypatch)
-    for path, document in ((journey.on_disk, disk), (journey.in_kafka, moved)):
-        write_household(path.parent, document, POLICIES)
     begins = 0, TICKS // 3, 2 * TICKS // 3, TICKS
     parts = [meters(*part, Random(part[0])) for part in pairwise(begins)]
     ends = [end - 1 for end in begins[1:]]
@@ -121,7 +121,7 @@ def test_policies_that_change_move_between_disk_and_kafka_with_the_state(
         journey.onto_disk([WRITE_MERGE, COMMIT, FINISH])
         run(journey.on_disk, 2)
     with (
-        running(write_household(tmp_path / "alone", alone, POLICIES)) as process,
+        running(undisturbed) as process,
         counting(bootstrap, alone) as released,
     ):
         process.wait_until(partial(released, ends[-1]))
