@@ -1,6 +1,6 @@
 """Shaped noise: what neighbours differ by, what it gains, and what begins anew with a period."""
 
-from itertools import combinations
+from itertools import combinations, product
 from math import sqrt
 from typing import Any
 
@@ -94,6 +94,30 @@ def test_indices_of_neighbours_are_no_farther_apart_than_is_paid_for(
     assert 0.4 * release.precision.squares < max(squares) <= release.precision.squares
 
 
+@pytest.mark.parametrize("signed", [False, True])
+def test_indices_of_two_groups_are_no_farther_apart_than_is_paid_for(signed: bool) -> None:
+    """All that one person may contribute to 4 ticks, in whichever of two groups and sign."""
+    cap = PersonalCap(2, 4, signed=signed)
+    model = DeclaredModel((20.0, 20.0), (5.0, 5.0), 0.99)
+    release = ShapedRelease(2, 3, 0.3, 1e-6, cap, model, tick_milliseconds=1000)
+    inputs = []
+    for number in range(3):
+        for chosen in combinations(range(4), number):
+            for said in product((0, 1), (3, -3) if signed else (3, 1), repeat=number):
+                sums = np.zeros((4, 2), dtype=np.int64)
+                for place, tick in enumerate(chosen):
+                    sums[tick, said[2 * place]] = said[2 * place + 1]
+                inputs.append(sums)
+    rows = np.stack(inputs)
+    buffers, indices = release.start(len(rows))["buffers"], []
+    for tick in range(4):
+        index, buffers = release.buffers.encode(buffers, rows[:, tick], release.precision.scale)
+        indices.append(index)
+    flat = np.concatenate(indices, axis=1)
+    squares = max(int(((one - two) ** 2).sum()) for one, two in combinations(flat, 2))
+    assert 0.4 * release.precision.squares < squares <= release.precision.squares
+
+
 def run(release: ShapedRelease, rows: int, seed: int, ticks: int) -> tuple[Floats, Floats, Floats]:
     """Truth, estimates and stated errors of series that follow the model."""
     rng = np.random.default_rng(seed)
@@ -167,13 +191,9 @@ def test_the_gain_is_what_the_docstring_says(
     buffers = suited(changes, correlation, noise)
     weight, factor = np.array([[*buffers.weights], [*buffers.factors]]) / UNIT
     norm = float(participation(buffers, changes.ticks, 1))
-    mine, plain = (
-        errors_of_a_period(correlation, *mixed, 2**14)[0]
-        for mixed in (
-            (weight, factor, np.array([noise * norm])),
-            (np.zeros(1), np.zeros(1), np.array([float(noise)])),
-        )
-    )
+    ratio, none = np.array([noise * norm]), np.zeros(1)
+    mine = errors_of_a_period(correlation, weight, factor, ratio, 2**14)[0]
+    plain = errors_of_a_period(correlation, none, none, np.array([float(noise)]), 2**14)[0]
     assert plain / mine == pytest.approx(least, rel=0.01)
 
 

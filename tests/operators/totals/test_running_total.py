@@ -1,6 +1,6 @@
 """Running totals: what is exact without noise, how far noise is off, and what begins anew."""
 
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from math import sqrt
 
 import numpy as np
@@ -201,6 +201,30 @@ def test_indices_of_neighbours_with_gaps_are_no_farther_apart_than_is_paid_for(
     ]
     assert max(squares) <= totals.precision.squares
     assert max(squares) > 0.4 * totals.precision.squares
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_indices_of_two_groups_with_gaps_are_no_farther_apart_than_is_paid_for(
+    signed: bool,
+) -> None:
+    """All that one person may contribute to 4 ticks, in whichever of two groups and sign."""
+    cap = PersonalCap(2, 4, apart=2, signed=signed)
+    totals = RunningTotal(2, 3, 2, 3.0, 1e-6, personal_cap=cap, tick_milliseconds=1000)
+    inputs = []
+    for chosen in ((), *((tick,) for tick in range(4)), (0, 2), (0, 3), (1, 3)):
+        for said in product((0, 1), (3, -3) if signed else (3, 1), repeat=len(chosen)):
+            sums = np.zeros((4, 2), dtype=np.int64)
+            for place, tick in enumerate(chosen):
+                sums[tick, said[2 * place]] = said[2 * place + 1]
+            inputs.append(sums)
+    rows = np.stack(inputs)
+    buffers, indices = totals.start(len(rows))["buffers"], []
+    for tick in range(4):
+        index, buffers = totals.buffers.encode(buffers, rows[:, tick], totals.precision.scale)
+        indices.append(index)
+    flat = np.concatenate(indices, axis=1)
+    squares = max(int(((one - two) ** 2).sum()) for one, two in combinations(flat, 2))
+    assert 0.4 * totals.precision.squares < squares <= totals.precision.squares
 
 
 def test_gaps_make_totals_better_and_the_table_is_near_a_fit_of_its_own() -> None:
