@@ -1,5 +1,6 @@
 """Sequence Information Privacy of streams with gaps, by exhaustive enumeration."""
 
+from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
@@ -92,7 +93,7 @@ def test_so_it_does_for_models_that_drift_within_the_gaps(ticks: Path) -> None:
 
 def drifting_at(ticks: Path, member: Drifting) -> Floats:
     """P(truths at the ticks), in lexicographic order."""
-    likely = {(x,): chance for x, chance in enumerate(member.first())}
+    likely: dict[Path, Fraction] = {(x,): chance for x, chance in enumerate(member.first())}
     for before, after in pairwise(ticks):
         rows = member.rows()
         for _ in range(after - before - 1):
