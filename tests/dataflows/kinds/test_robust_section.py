@@ -109,7 +109,7 @@ def test_ends_that_are_no_interval_are_refused_with_their_place(
     """Widened to the model itself, ends in the wrong order would look like an interval."""
     intervals: Any = deepcopy({**ENDS, "transition": ROWS})
     name, _, row = place.partition(" row ")
-    ends: Any = intervals[name][end]
+    ends = intervals[name][end]
     (ends[int(row)] if row else ends)[2] = number
     wrong = MODEL | {"format_version": 2, "intervals": intervals}
     with pytest.raises(ConfigurationError, match=rf"intervals\.{place}: every .* \(column 2\)"):
