@@ -77,7 +77,7 @@ class ShapedRelease:
     >>> shaped = ShapedRelease(1, 1, 0.5, 1e-6, cap, model, tick_milliseconds=1000)
     >>> *_, last = released(shaped, [[510]] * 100)
     >>> last.values.round(1).tolist(), last.annotations["standard_error"].round(1).tolist()
-    ([[513.8]], [[4.5]])
+    ([[503.1]], [[4.6]])
 
     Source: continual release specification, sections 2 to 4; real-time release specification,
     sections 2 and 6; Kalman 1960.
