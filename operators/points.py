@@ -91,3 +91,23 @@ SAME_PEOPLE = Point(
 DEPENDENT_OTHERS = Point(
     "dependent-others", "other people, or streams, whose data depend on those that are protected"
 )
+WINDOWS_INDEPENDENT = Point(
+    "windows-independent",
+    "an adversary with no knowledge of how one window of a person, or stream, depends on the "
+    "others, but any other prior, and any knowledge about everybody else",
+)
+CLAMPED = Point(
+    "clamped",
+    "contributions beyond what they are clamped to: they count as if they were at the border",
+)
+CAPPED = Point(
+    "personal-cap",
+    "a person counts in at most {at_most:,} of the {ticks:,} ticks of an aligned period: further "
+    "contributions are dropped, and nobody is told; the ticks that count may differ between "
+    "neighbours, which is charged",
+)
+ONE_GROUP = Point(
+    "one-group-for-each-tick",
+    "a contribution goes to one group and amounts to at most {units:,} units: contributions are "
+    "clamped, and there is at most one for each person and tick",
+)

@@ -5,24 +5,23 @@ from fugu.operators.loss import GaussianLoss
 from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.points import (
     BEYOND_A_WINDOW,
+    CAPPED,
+    CLAMPED,
     CORRELATION,
     DEPENDENT_OTHERS,
     EXACT_SUMS_SEEN,
     KEYED_HASH,
+    ONE_GROUP,
     OTHERS_KNOWN,
     SAME_PEOPLE,
     SECRET,
     TIMES_OF_RECORDS,
     WHOLE_RECORDS,
+    WINDOWS_INDEPENDENT,
     Point,
 )
 from fugu.operators.wevent.guarantees import beyond
 
-WINDOWS_INDEPENDENT = Point(
-    "windows-independent",
-    "an adversary with no knowledge of how one window of a person, or stream, depends on the "
-    "others, but any other prior, and any knowledge about everybody else",
-)
 FILTER_WEIGHTS = Point(
     "filter-weights",
     "the weights of a filter, even if nobody knew them: they are not a secret, and hide nothing",
@@ -44,21 +43,6 @@ _SENSITIVITY = Point(
     "neighbouring inputs differ in at most {changed:,} of the {bins:,} bins of a tick, in each by "
     "at most {units:,} units: contributions are clamped, and there is at most one for each person "
     "and tick",
-)
-CLAMPED = Point(
-    "clamped",
-    "contributions beyond what they are clamped to: they count as if they were at the border",
-)
-CAPPED = Point(
-    "personal-cap",
-    "a person counts in at most {at_most:,} of the {ticks:,} ticks of an aligned period: further "
-    "contributions are dropped, and nobody is told; the ticks that count may differ between "
-    "neighbours, which is charged",
-)
-ONE_GROUP = Point(
-    "one-group-for-each-tick",
-    "a contribution goes to one group and amounts to at most {units:,} units: contributions are "
-    "clamped, and there is at most one for each person and tick",
 )
 _PROOF_CAPPED = Point(
     "real-time-release-capped",

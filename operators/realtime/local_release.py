@@ -21,11 +21,11 @@ from fugu.operators.points import (
     REFUSED,
     SAME_PEOPLE,
     SECRET,
+    WINDOWS_INDEPENDENT,
     Point,
 )
 from fugu.operators.realtime.guarantees import (
     FILTER_WEIGHTS,
-    WINDOWS_INDEPENDENT,
     beyond_windows,
 )
 from fugu.operators.realtime.real_time_release import Presentation, RealTimeRelease

@@ -4,18 +4,21 @@ from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.points import (
     BEYOND_A_WINDOW,
+    CAPPED,
+    CLAMPED,
     CORRELATION,
     DEPENDENT_OTHERS,
     EXACT_SUMS_SEEN,
     KEYED_HASH,
+    ONE_GROUP,
     OTHERS_KNOWN,
     SAME_PEOPLE,
     SECRET,
     TIMES_OF_RECORDS,
     WHOLE_RECORDS,
+    WINDOWS_INDEPENDENT,
     Point,
 )
-from fugu.operators.realtime.guarantees import CAPPED, CLAMPED, ONE_GROUP, WINDOWS_INDEPENDENT
 from fugu.operators.totals.precision import Precision
 from fugu.operators.wevent.guarantees import beyond
 

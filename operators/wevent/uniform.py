@@ -9,8 +9,7 @@ from fugu.operators.loss import RepeatedLoss
 from fugu.operators.noise.additive import finite_precision_delta
 from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
 from fugu.operators.personal_cap import PersonalCap
-from fugu.operators.points import KEYED_HASH, Point
-from fugu.operators.realtime.guarantees import CAPPED, ONE_GROUP, WINDOWS_INDEPENDENT
+from fugu.operators.points import CAPPED, KEYED_HASH, ONE_GROUP, WINDOWS_INDEPENDENT, Point
 from fugu.operators.wevent import allocation
 from fugu.operators.wevent.strategy import Strategy
 
