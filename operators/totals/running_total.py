@@ -78,7 +78,7 @@ class RunningTotal:
     >>> totals = RunningTotal(1, 1, 1, epsilon=1.0, delta=1e-6, horizon=1000, window=1)
     >>> *_, last = released(totals, [[500]] * 100)
     >>> last.values.round(1).tolist(), last.annotations["standard_error"].round(1).tolist()
-    ([[49991.4]], [11.8])
+    ([[50003.4]], [11.8])
 
     Source: continual release specification, sections 2 to 4; Denisov et al. 2022; McMahan et al.
     2024.

@@ -79,8 +79,9 @@ class Uniform(Strategy):
         as much where amounts have signs.
         """
         [promised] = super().guarantees()
-        each, cap = in_nats(self.largest_tick), self.personal_cap
+        cap = self.personal_cap
         if cap is None:
+            each = in_nats(self.largest_tick)
             return (replace(promised, loss=RepeatedLoss(each, self.window)),)
         draws = 2 * self.window
         return (
@@ -105,9 +106,10 @@ class Uniform(Strategy):
 
         Amounts that are not negative move a figure by one contribution at most, in twice as many
         draws. With signs one draw may meet two, from plus to minus, and loses all of its tick. The
-        other draws make pairs, one of each input, that lose no more than that together.
+        other draws make pairs, one of each input, that lose no more than that together. Noise
+        is for a whole price of each unit, of which there are an even number.
         """
-        each = in_nats(self.largest_tick)
+        each = in_nats(self.largest_tick // self.sensitivity * self.sensitivity)
         if cap.signed:
             return RepeatedLoss(each, self.window)
         return RepeatedLoss(each / 2, 2 * self.window)
