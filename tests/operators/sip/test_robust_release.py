@@ -187,6 +187,41 @@ def test_a_damaged_envelope_is_refused_and_never_a_constant_for_ever(
         robust.follow(state, np.zeros(3, dtype=np.int64))
 
 
+WIDTHS: list[dict[str, float]] = [
+    {},
+    {"share": 0.02},
+    {"share": 0.1},
+    {"amount": 0.02},
+    {"amount": 0.05},
+    {"amount": 0.1},
+]
+PRINTED = {
+    0.5: [0.287, 0.289, 0.298, 0.309, 0.339, 0.369],
+    1.0: [0.164, 0.165, 0.172, 0.181, 0.208, 0.249],
+    2.0: [0.035, 0.037, 0.044, 0.053, 0.078, 0.116],
+    3.0: [0.009, 0.009, 0.009, 0.010, 0.011, 0.047],
+}
+
+
+@pytest.mark.acceptance
+@pytest.mark.parametrize("epsilon", PRINTED)
+@pytest.mark.parametrize("column", range(len(WIDTHS)))
+def test_the_page_about_models_prints_the_error_of_each_set(epsilon: float, column: int) -> None:
+    """200 sequences of 300 of another seed: both have an error of some 0.007 sqrt(p)."""
+    rng, model = np.random.default_rng(29), binary(stays=0.9, first=0.5)
+    around = ModelIntervals.around(model, **WIDTHS[column])
+    robust = RobustRelease(model, epsilon, intervals=around)
+    rows, steps = 200, 300
+    state, wrong = robust.start(rows), 0
+    truth = rng.integers(2, size=rows)
+    for _ in range(steps):
+        state, releases = robust.step(state, Inputs(truth), simulated(rng, rows))
+        wrong += int((releases.values != truth).sum())
+        truth = np.where(rng.random(rows) < 0.9, truth, 1 - truth)
+    printed = PRINTED[epsilon][column]
+    assert wrong / (rows * steps) == pytest.approx(printed, abs=0.025 * printed**0.5)
+
+
 SECTION_7 = [
     pytest.param({}, 0.172, marks=pytest.mark.acceptance),
     pytest.param({"share": 0.02}, 0.170, marks=pytest.mark.acceptance),
