@@ -12,6 +12,9 @@ import pytest
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.personal_cap import cap_of
 from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.cold_start import ColdStart
+from fugu.operators.sip.distances import Points
 from fugu.operators.upgrades.former_laws import former_implementation, former_law_digest
 from tests.conformance.kinds import KINDS
 
@@ -54,9 +57,15 @@ OF_ANOTHER_LAW = {"forward_perturbation"}
 
 
 def is_new(mechanism: Mechanism) -> bool:
-    """Return whether a mechanism has a cap, weights in turn or a history: nothing had them then."""
-    new = isinstance(mechanism, RealTimeRelease) and bool(mechanism.weights or mechanism.history)
-    return new or cap_of(mechanism) is not None
+    """Return whether a mechanism has what nothing of its kind had then.
+
+    That is a cap, weights in turn, a history, and points where releases repeat or begin cold.
+    """
+    if isinstance(mechanism, RealTimeRelease) and (mechanism.weights or mechanism.history):
+        return True
+    if isinstance(mechanism, AdaptiveRelease | ColdStart):
+        return isinstance(mechanism.distance, Points)
+    return cap_of(mechanism) is not None
 
 
 @pytest.mark.parametrize("kind", sorted(set(MADE_BY_THE_VERSION_BEFORE) - OF_ANOTHER_LAW))
