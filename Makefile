@@ -10,10 +10,10 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests start a Kafka of their own, unless FUGU_TEST_BOOTSTRAP names a running one.
 KAFKA := $(if $(FUGU_TEST_BOOTSTRAP),,kafka)
 
-# Tests that need no Kafka share all cores. Those that do run in three processes, each with a Kafka of
+# Tests that need no Kafka share all cores. Those that do run in four processes, each with a Kafka of
 # its own, and one file stays in one process: tests stop, kill and refill their Kafka.
 PARALLEL := --numprocesses=logical --dist=worksteal
-PARALLEL_WITH_KAFKA := --numprocesses=3 --dist=loadfile
+PARALLEL_WITH_KAFKA := --numprocesses=4 --dist=loadfile
 
 # What pages of the site are made of, or link to.
 PAGES := README.md CONTRIBUTING.md CHANGELOG.md docs examples deploy bench operators dataflows \

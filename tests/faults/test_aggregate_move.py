@@ -34,15 +34,12 @@ def run(city: City, file: Path, part: int) -> None:
         assert process.stop() == 0, process.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("make_city", "into_kafka", "onto_disk"),
     [
         (moving_city, FEW_INTO_KAFKA, FEW_ONTO_DISK),
-        *(
-            pytest.param(make, INTO_KAFKA, ONTO_DISK, marks=pytest.mark.acceptance)
-            for make in (moving_city, capped, totals, reports)
-        ),
+        *((make, INTO_KAFKA, ONTO_DISK) for make in (moving_city, capped, totals, reports)),
     ],
     ids=["two cuts", "moving", "capped", "totals", "reports"],
 )

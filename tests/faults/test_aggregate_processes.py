@@ -5,6 +5,7 @@ import signal
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from kafka import KafkaConsumer
 
 from tests.faults.feeding import PARTITIONS
@@ -19,6 +20,7 @@ from tests.kafka.topics import TopicFactory
 PARTS = 4
 
 
+@pytest.mark.acceptance
 def test_killed_and_dealt_out_again_it_releases_the_series_of_one_process(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:

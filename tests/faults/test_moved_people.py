@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 
 import orjson
+import pytest
 from kafka import KafkaConsumer
 
 from fugu.dataflows.kafka.partitioner import partition_of
@@ -112,6 +113,7 @@ def refused_records(bootstrap: str, document: Document) -> set[tuple[int, int]]:
     return {(letter["partition"], letter["offset"]) for letter in letters}
 
 
+@pytest.mark.acceptance
 def test_added_partitions_are_moved_to_and_killed_anywhere_the_merge_goes_on(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:

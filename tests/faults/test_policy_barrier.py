@@ -125,6 +125,7 @@ def test_what_arrives_while_a_pipeline_is_stopped_counts_from_its_next_tick_on(
     assert before != after
 
 
+@pytest.mark.acceptance
 def test_a_pipeline_that_is_killed_while_it_reads_policies_releases_the_same_bytes(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:

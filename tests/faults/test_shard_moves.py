@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
+import pytest
 
 from tests.faults.feeding import PARTITIONS, PacedFeed, document_with_topics, paced_feed, stream
 from tests.faults.outcomes import check_one_outcome_each, published
@@ -60,6 +61,7 @@ class Load:
         return sum(releases[part] + dead_letters[part] for part in SHARDS[shard])
 
 
+@pytest.mark.acceptance
 def test_shards_move_between_processes_and_leave_no_trace_in_output_and_budgets(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:

@@ -30,13 +30,11 @@ from tests.thinned import in_acceptance
 CHANGES = re.compile(r"(epsilon|epsilon_per_batch|window): ")
 HALF = STEPS + STEPS // 2
 REFUSED_IN_TWO_RUNS = 2 * STEPS // 4
-COMPILING = ("adaptive_crr", "batched_crr", "cold_start_crr")
-"""Kinds that compile for long; `crr` is like them."""
+ALIKE = ("adaptive_crr", "batched_crr", "cold_start_crr", "budget_distribution", "real_time_local")
+"""Kinds of which others are like them; some compile for long."""
 
 
-@pytest.mark.parametrize(
-    "kind", [in_acceptance(one) if one in COMPILING else one for one in OPERATORS]
-)
+@pytest.mark.parametrize("kind", [in_acceptance(one) if one in ALIKE else one for one in OPERATORS])
 def test_a_recorded_state_goes_on_with_its_budgets(
     kind: str, bootstrap: str, tmp_path: Path
 ) -> None:

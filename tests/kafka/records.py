@@ -9,6 +9,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 MAX_REQUEST_BYTES = 8_000_000
 FETCH_BYTES = 8_000_000
+PATIENCE_SECONDS = 60
 NOW = time.time_ns() // 1_000_000
 """Recent: Kafka removes what is older than a topic's retention, by the timestamp it is given."""
 
@@ -88,7 +89,9 @@ def end_offsets(consumer: KafkaConsumer, topic: str) -> list[int]:
 
 
 def partitions_of(consumer: KafkaConsumer, topic: str) -> Sequence[int]:
-    """The partition numbers of a topic that exists, in order."""
+    """The partition numbers of a topic that exists, or soon does, in order."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not (partitions := consumer.partitions_for_topic(topic)):
+        assert time.monotonic() < deadline, f"there is no topic {topic}"
         consumer.topics()
     return sorted(partitions)

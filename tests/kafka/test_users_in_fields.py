@@ -25,10 +25,11 @@ from tests.kafka.pipelines import (
 from tests.kafka.ports import free_ports
 from tests.kafka.records import Placed, Record, produce, read_topic
 from tests.kafka.topics import TopicFactory
+from tests.thinned import first_in_test
 
 PARTITIONS = 3
 USERS = [f"canary-{number}" for number in range(12)]
-STORES = pytest.mark.parametrize("store", ["disk", "kafka"])
+STORES = pytest.mark.parametrize("store", first_in_test(["disk", "kafka"], 1))
 BAD: list[tuple[bytes | None, str, str | None]] = [
     (orjson.dumps({"zone": "light", "user": {"id": None}}), "no_key", "user.id"),
     (orjson.dumps({"zone": "light", "user": {"id": 1.5}}), "wrong_type", "user.id"),

@@ -77,7 +77,10 @@ def serving(server: TokenServer, certificate: Path) -> Iterator[TokenServer]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     with ThreadingHTTPServer((HOST, 0), Handler) as http:
-        http.socket = context.wrap_socket(http.socket, server_side=True)
+        # A client that is slow to shake hands keeps no other one waiting: threads do it.
+        http.socket = context.wrap_socket(
+            http.socket, server_side=True, do_handshake_on_connect=False
+        )
         server.port = http.server_address[1]
         Thread(target=http.serve_forever, daemon=True).start()
         yield server
