@@ -27,7 +27,8 @@ _EVERY_MODEL = Point(
     A_MODEL_OF_A_SET,
     "an adversary whose belief before the stream, about accepted records, is any Markov model "
     "within the declared intervals around the declared model after smoothing ({narrowest:.3g} to "
-    "{widest:.3g} wide), also one whose probabilities change within them from record to record",
+    "{widest:.3g} wide, set {models}), also one whose probabilities change within them from record "
+    "to record",
 )
 _EVERY_MODEL_LEARNED = Point(
     f"{A_MODEL_OF_A_SET}-learned",

@@ -46,7 +46,7 @@ class SpendingPlan:
     >>> plan = plan_of(model, 1.0)
     >>> plan.gains, plan.error < 0.1 < plan.constant_error, plan.spent < 1.01
     (True, True, True)
-    >>> int(plan.choices[0]) == SILENT, plan.epsilons[int(plan.choices[POINTS // 2])] > 1.0
+    >>> int(plan.choices[0]) == SILENT, float(plan.epsilons[plan.choices[POINTS // 2]]) > 1.0
     (True, True)
 
     Source: symbol sampling specification, section 8.

@@ -39,6 +39,8 @@ SHARES = (
     "adaptive_crr",
     "batched_crr",
     "cold_start_crr",
+    "robust_crr",
+    "planned_crr",
     "paper_crr",
     "pim",
     "pba_ldp",

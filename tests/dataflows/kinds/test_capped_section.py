@@ -110,7 +110,10 @@ def test_laplace_noise_is_for_twice_what_one_contributes_in_the_ticks_that_count
     assert (promised.per, promised.window, promised.epsilon) == ("period", 24, 2.0)
     assert promised.delta == 0.0
     each = in_nats(uniform.largest_tick)
-    assert promised.loss == (RepeatedLoss(each, 3) if lower < 0 else RepeatedLoss(each / 2, 6))
+    loss = RepeatedLoss(each, 3) if lower < 0 else RepeatedLoss(each / 2, 6)
+    assert isinstance(promised.loss, RepeatedLoss)
+    assert promised.loss.number == loss.number
+    assert promised.loss.each == pytest.approx(loss.each, rel=1e-9), "draws are in whole units"
 
 
 @pytest.mark.parametrize("kind", KINDS)
