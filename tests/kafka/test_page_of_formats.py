@@ -14,6 +14,7 @@ import yaml
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.kafka.clients import connected
+from tests.kafka.kafka_process import SCRIPTS
 from tests.kafka.pipelines import ALPHABET, pipeline_document, write_pipeline
 from tests.kafka.registry import Registry
 from tests.kafka.topics import TopicFactory
@@ -37,10 +38,15 @@ PRODUCERS = {
     if f'"{topic}"' in producer
 }
 
+JAVA = {
+    topic: producer for topic in SOURCES for producer in blocks("java") if f'"{topic}"' in producer
+}
+
 
 def test_every_producer_of_the_page_is_run() -> None:
     assert f"`python {' '.join(PROTOC)}`" in PAGE.read_text()
     assert sorted(PRODUCERS.values()) == sorted(blocks("python"))
+    assert sorted(JAVA.values()) == sorted(blocks("java"))
 
 
 @pytest.mark.parametrize("name", PRODUCERS)
@@ -66,6 +72,26 @@ def test_a_producer_of_the_page_writes_what_its_pipeline_reads(
     variables: dict[str, Any] = {}
     exec(producer, variables)
     (tmp_path / "reading.avsc").write_bytes(orjson.dumps(variables.get("schema")))
+    require_both_are_read(topic, source, bootstrap, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", JAVA)
+def test_a_producer_in_java_writes_what_the_same_pipeline_reads(
+    name: str, bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    topic = topics("page-java")
+    text = JAVA[name].replace(name, topic).replace("localhost:9092", bootstrap)
+    [program] = re.findall(r"public class (\w+)", text)
+    (tmp_path / f"{program}.java").write_text(text)
+    jars = SCRIPTS.parents[1] / ".kafka" / "lib" / "*"
+    command = ["java", "-XX:TieredStopAtLevel=1", "-cp", str(jars), f"{program}.java"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    require_both_are_read(topic, yaml.safe_dump(SOURCES[name]), bootstrap, tmp_path)
+
+
+def require_both_are_read(topic: str, source: str, bootstrap: str, tmp_path: Path) -> None:
+    """A pipeline reads rest and light, and the time that they have."""
     document = pipeline_document(bootstrap, topic, f"{topic}.out")
     document["source"] |= yaml.safe_load(source) | {"topic": topic}
     codec = configure(PipelineFile.read(write_pipeline(tmp_path, document))).codec

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
-from kafka import KafkaConsumer
+from kafka import KafkaAdminClient, KafkaConsumer
 
 from fugu.dataflows.kafka.partitioner import partition_of
 from tests.kafka.pages import Pages
@@ -206,6 +206,24 @@ def test_a_kill_inside_of_a_cut_writes_no_record_twice_and_loses_none(
         assert process.stop() == 0, process.stderr
     require_each_once(bootstrap, by_user, strewn)
     assert counted(bootstrap, sink) == len(strewn)
+
+
+def test_positions_that_kafka_has_forgotten_are_found_again(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    source = topics("forgotten", partitions=PARTITIONS)
+    document = document_of(bootstrap, source, "disk", repartition=True)
+    by_user, sink = f"{document['name']}.by-user", f"{source}.out"
+    strewn = [Placed(number % PARTITIONS, record(user)) for number, user in enumerate(USERS * 2)]
+    pipeline = write_pipeline(tmp_path, document)
+    for turn in (1, 2):
+        produce(bootstrap, source, strewn)
+        with until(pipeline, bootstrap, {sink: turn * len(strewn)}) as process:
+            assert process.stop() == 0, process.stderr
+        with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
+            admin.delete_groups([f"fugu.{document['name']}.by-user"])
+    require_each_once(bootstrap, by_user, strewn * 2)
+    assert counted(bootstrap, sink) == 2 * len(strewn)
 
 
 def test_a_copy_goes_on_writing_for_one_that_died(

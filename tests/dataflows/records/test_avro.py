@@ -1,6 +1,7 @@
 """Records of Avro are read as their schema says, and a schema that could do harm is not used."""
 
 import io
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -188,9 +189,13 @@ def test_where_the_registry_is_does_not_say_how_records_are_read(tmp_path: Path)
         assert digest("{kind: avro, schema_file: reading.avsc}") != digest(one % ("avro", "a"))
 
 
-def look_at_damaged_avro(directory: Path, count: int) -> None:
-    """Each content is read, or becomes a dead letter that names nothing but a field."""
+def look_at_damaged_avro(directory: Path, count: int) -> Counter[str]:
+    """Each content is read, or becomes a dead letter that names nothing but a field.
+
+    Returns how many were read, and how many refused for which reason.
+    """
     random, codec = Random(3), codec_of(directory)
+    became = Counter[str]()
     whole = [written(reading()), written(reading("canary", tags={"canary": 1, "b": 2}))]
     for _ in range(count // 100):
         contents = []
@@ -202,6 +207,9 @@ def look_at_damaged_avro(directory: Path, count: int) -> None:
         found = decoded(codec, contents)
         assert len(found.offsets) + len(found.dead.offsets) == 100
         assert set(found.dead.fields) <= {"", "hearts[0].zone", "at"}
+        became["read"] += len(found.offsets)
+        became.update(map(str, found.dead.reasons))
+    return became
 
 
 def test_damaged_avro_becomes_dead_letters(tmp_path: Path) -> None:

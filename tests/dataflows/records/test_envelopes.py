@@ -1,5 +1,6 @@
 """CloudEvents in both modes, changes of Debezium, and numbers that are written as text."""
 
+from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -204,9 +205,12 @@ def damaged(random: Random, content: bytes) -> bytes:
     return content
 
 
-def look_at_damaged_records(directory: Path, count: int) -> None:
-    """Each is read, or becomes a dead letter that names nothing but fields of the file."""
-    random = Random(11)
+def look_at_damaged_records(directory: Path, count: int) -> Counter[str]:
+    """Each is read, or becomes a dead letter that names nothing but fields of the file.
+
+    Returns how many were read, and how many refused for which reason.
+    """
+    random, became = Random(11), Counter[str]()
     rows = [change("u", {"zone": "canary"}, {"zone": "light"}), change("d", {"zone": "rest"}, None)]
     events = [{**ATTRIBUTES, "data": {"zone": "light"}}, {"zone": "light", "note": "canary"}]
     for source, whole in ((ROWS, rows), (EVENTS, events)):
@@ -221,6 +225,9 @@ def look_at_damaged_records(directory: Path, count: int) -> None:
             found = decoded(codec, *some)
             assert len(found.offsets) + len(found.dead.offsets) == len(some)
             assert set(found.dead.fields) <= names
+            became["read"] += len(found.offsets)
+            became.update(map(str, found.dead.reasons))
+    return became
 
 
 def test_damaged_records_become_dead_letters(tmp_path: Path) -> None:

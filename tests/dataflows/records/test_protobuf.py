@@ -2,6 +2,7 @@
 
 import logging
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -265,9 +266,13 @@ def test_an_enum_has_names_and_a_number_without_one_is_refused(tmp_path: Path) -
     assert found.dead.reasons == [Reason.OUTSIDE_DOMAIN, Reason.NOT_AS_SCHEMA]
 
 
-def look_at_damaged_protobuf(directory: Path, count: int) -> None:
-    """Each content is read, or becomes a dead letter that names nothing but a field."""
+def look_at_damaged_protobuf(directory: Path, count: int) -> Counter[str]:
+    """Each content is read, or becomes a dead letter that names nothing but a field.
+
+    Returns how many were read, and how many refused for which reason.
+    """
     random, codec = Random(3), codec_of(directory)
+    became = Counter[str]()
     whole = [reading(), reading("canary", tags={"canary": 1, "b": 2}, meters=3.0, ids=[1, 2])]
     for _ in range(count // 100):
         contents = []
@@ -279,6 +284,9 @@ def look_at_damaged_protobuf(directory: Path, count: int) -> None:
         found = decoded(codec, contents)
         assert len(found.offsets) + len(found.dead.offsets) == 100
         assert set(found.dead.fields) <= {"", "hearts[0].zone", "at", "schema 7"}
+        became["read"] += len(found.offsets)
+        became.update(map(str, found.dead.reasons))
+    return became
 
 
 @contextmanager
