@@ -208,6 +208,7 @@ def test_a_kill_inside_of_a_cut_writes_no_record_twice_and_loses_none(
     assert counted(bootstrap, sink) == len(strewn)
 
 
+@pytest.mark.acceptance
 def test_positions_that_kafka_has_forgotten_are_found_again(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:
