@@ -8,7 +8,7 @@ compares it before anything else.
 
 import time
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 
 import orjson
 from pydantic import ValidationError
@@ -167,21 +167,24 @@ class StateTopic:
                 f"but {fingerprint.source_topic} has {fingerprint.partitions}. Delete it and "
                 f"create it anew with {fingerprint.partitions + others}."
             )
-        identity = f"{identity_of(self.pipeline)}.creation"
         while True:
-            with closing(self._creator.copy_writer(identity, _CREATION_MILLISECONDS)) as writer:
-                stored = self.stored()
-                if stored is not None:
-                    return stored
-                content = self._written(fingerprint)
-                for partition in self._places:
-                    writer.put(self.topic.name, partition, [(FINGERPRINT, content)])
-                try:
-                    writer.acknowledge()
-                    writer.commit()
-                except ShutOut:
-                    continue
-                return fingerprint
+            # Whoever begins last shuts the others out, wherever they are; they look again.
+            with suppress(ShutOut):
+                return self._begun(self._creator, fingerprint)
+
+    def _begun(self, creator: CopyClient, fingerprint: Fingerprint) -> Fingerprint:
+        """Write what the state belongs to, or return what another copy has written."""
+        identity = f"{identity_of(self.pipeline)}.creation"
+        with closing(creator.copy_writer(identity, _CREATION_MILLISECONDS)) as writer:
+            stored = self.stored()
+            if stored is not None:
+                return stored
+            content = self._written(fingerprint)
+            for partition in self._places:
+                writer.put(self.topic.name, partition, [(FINGERPRINT, content)])
+            writer.acknowledge()
+            writer.commit()
+            return fingerprint
 
     def read(self, content: bytes) -> Fingerprint:
         """Read the fingerprint record; `StartRefused` if it is of another topic, or damaged."""
