@@ -7,15 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from fugu.operators.byte_fields import binding_digest, digest_of
+from fugu.operators.byte_fields import digest_of
 from fugu.operators.columns import copied, where_rows
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Draws, Floats, Inputs, Integers, Releases, State
-from fugu.operators.noise import discrete_gaussian, wide_gaussian
 from fugu.operators.noise.gaussian_account import VARIANCE
 from fugu.operators.personal_cap import PersonalCap
-from fugu.operators.randomness import draws_of
 from fugu.operators.realtime.belief import Belief, left_of
 from fugu.operators.realtime.declared_model import DeclaredModel
 from fugu.operators.realtime.guarantees import DECLARED, FILTER_WEIGHTS
@@ -28,6 +26,7 @@ from fugu.operators.totals.guarantees import (
     PROOF_OF_ESTIMATES,
     total_guarantee,
 )
+from fugu.operators.totals.measuring import measured_rows
 from fugu.operators.totals.precision import Changes, Precision
 from fugu.operators.wevent.limits import (
     LARGEST_BINS,
@@ -161,7 +160,7 @@ class ShapedRelease:
         values = np.clip(vectors(inputs.values, self.bins), -largest, largest)
         state = self._in_its_period(self._gone_on(state))
         index, buffers = self.buffers.encode(state["buffers"], values, self.precision.scale)
-        measured = index + self._noise(index, draws)
+        measured = measured_rows(self.precision, index, np.arange(len(index)), draws)
         after = {**self._filtered(state, measured), "buffers": buffers, "measured": measured}
         fresh = np.ones(len(values), dtype=bool)
         notes = {
@@ -217,18 +216,6 @@ class ShapedRelease:
         begun = {**nothing, **Belief.of(state).emptied()._asdict()}
         emptied = {name: where_rows(begins, one, state[name]) for name, one in begun.items()}
         return {**copied(state), **emptied, "block": np.maximum(now, state["block"])}
-
-    def _noise(self, index: Integers, draws: Draws) -> Floats:
-        """Return noise that is bound to all indices of its tick."""
-        bindings = [binding_digest(row.tobytes()) for row in index.astype(">i8")]
-        wide = self.precision.wide
-        words = draws_of(draws, np.arange(len(index)), len(index)).words(
-            "release",
-            bindings,
-            coordinates=self.bins * (wide_gaussian.DRAWS if wide else 1),
-            count=discrete_gaussian.WORDS_PER_DRAW,
-        )
-        return np.asarray((wide_gaussian if wide else discrete_gaussian).sample(words), np.float64)
 
     def _filtered(self, state: State, measured: Floats) -> State:
         """Take a noisy mixture into the belief, which is public.

@@ -98,14 +98,27 @@ class Precision:
         added = draws * delta_of_draw(ANY_STEPS, self.epsilon)
         return lost > _WORTH_IT * root and added < _WORTH_IT * Fraction(self.delta)
 
+    @property
+    def variance(self) -> int:
+        """Return the variance of a draw, for which squared steps are counted."""
+        return int(wide_gaussian.VARIANCE if self.wide else VARIANCE)
+
+    @property
+    def parts(self) -> int:
+        """Return how many draws of the table the noise of one index takes."""
+        return wide_gaussian.DRAWS if self.wide else 1
+
+    def alike(self, squares: int) -> int:
+        """Return squared steps of draws that are not wide which lose as much."""
+        return -int(-squares * VARIANCE // self.variance)
+
     @cached_property
     def squares(self) -> int:
         """Return the most squared steps by which indices of neighbours differ."""
         left = Fraction(self.delta) - self.reserved
         nearest = float(left)
         below = nextafter(nearest, 0.0) if nearest > left else nearest
-        variance = wide_gaussian.VARIANCE if self.wide else VARIANCE
-        return squares_of(self.epsilon, below, variance)
+        return squares_of(self.epsilon, below, self.variance)
 
     @cached_property
     def scale(self) -> int:
@@ -115,15 +128,14 @@ class Precision:
     @property
     def draws(self) -> int:
         """Return how many draws of the table differ between neighbours, at most."""
-        return self.changes.indices * (wide_gaussian.DRAWS if self.wide else 1)
+        return self.changes.indices * self.parts
 
     @property
     def loss(self) -> GaussianLoss:
         """Return what all releases lose; squares of wide draws count as those of single ones."""
         if not self.wide:
             return GaussianLoss(self.squares, self.draws)
-        alike = -(-self.squares * VARIANCE // wide_gaussian.VARIANCE)
-        return WideGaussianLoss(alike, self.draws)
+        return WideGaussianLoss(self.alike(self.squares), self.draws)
 
     @property
     def steps_of_unit(self) -> float:
@@ -139,8 +151,7 @@ class Precision:
     @property
     def noise_of_a_change(self) -> float:
         """Return the deviation that the noise on a unit has where one tick changes by one."""
-        variance = wide_gaussian.VARIANCE if self.wide else VARIANCE
-        return sqrt(variance / self.squares)
+        return sqrt(self.variance / self.squares)
 
     @property
     def error_of_separate_noise(self) -> float:

@@ -7,18 +7,17 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fugu.operators.byte_fields import binding_digest, digest_of
+from fugu.operators.byte_fields import digest_of
 from fugu.operators.columns import copied, where_rows
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State
-from fugu.operators.noise import discrete_gaussian, wide_gaussian
 from fugu.operators.personal_cap import Booleans, PersonalCap
-from fugu.operators.randomness import draws_of
 from fugu.operators.totals.buffers import Buffers
 from fugu.operators.totals.errors import TotalErrors
 from fugu.operators.totals.fitted import LARGEST_TICKS, fitted
 from fugu.operators.totals.guarantees import total_guarantee
+from fugu.operators.totals.measuring import measured_rows
 from fugu.operators.totals.precision import Changes, Precision
 from fugu.operators.wevent.limits import (
     LARGEST_BINS,
@@ -225,7 +224,7 @@ class RunningTotal:
         `silent` numbers ticks that were not told, whose draws are those of the tick that was.
         """
         index, buffers = self.buffers.encode(state["buffers"], values, self.precision.scale)
-        measured = self._measured(index, np.flatnonzero(alive), draws, silent)
+        measured = measured_rows(self.precision, index, np.flatnonzero(alive), draws, silent)
         value, memory = self.buffers.decode(state["memory"], measured)
         changed = {"buffers": buffers, "memory": memory, "total": state["total"] + value}
         after = {
@@ -253,26 +252,6 @@ class RunningTotal:
             "block": block,
         }
         return {name: where_rows(begins, begun[name], state[name]) for name in state}
-
-    def _measured(self, index: Integers, rows: Integers, draws: Draws, silent: int) -> Floats:
-        """Return noisy indices of `rows`, and zeros of the others.
-
-        A draw is bound to the indices of its tick, and to its number among silent ones.
-        """
-        measured = np.zeros(index.shape)
-        if len(rows):
-            which = (silent,) if silent else ()
-            bindings = [binding_digest(row.tobytes(), *which) for row in index[rows].astype(">i8")]
-            wide = self.precision.wide
-            words = draws_of(draws, rows, len(index)).words(
-                "release",
-                bindings,
-                coordinates=self.bins * (wide_gaussian.DRAWS if wide else 1),
-                count=discrete_gaussian.WORDS_PER_DRAW,
-            )
-            sampler = wide_gaussian if wide else discrete_gaussian
-            measured[rows] = index[rows] + sampler.sample(words)
-        return measured
 
     def _told(self, state: State) -> Array:
         """Return the totals of all periods, in units."""

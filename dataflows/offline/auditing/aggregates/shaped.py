@@ -12,15 +12,12 @@ from fugu.dataflows.offline.auditing.aggregates.building import (
     with_few_groups,
 )
 from fugu.dataflows.offline.auditing.aggregates.checks import as_stated, checks
-from fugu.dataflows.offline.auditing.aggregates.totals import squares_apart
+from fugu.dataflows.offline.auditing.aggregates.totals import squares_apart, worst_measured
 from fugu.dataflows.offline.auditing.aggregates.worlds import Truths
-from fugu.dataflows.offline.auditing.audited import Audited, WorstCase
-from fugu.dataflows.offline.auditing.gaussian_loss import nats_at
+from fugu.dataflows.offline.auditing.audited import Audited
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.auditing.chosen_points import ChosenPoints
 from fugu.operators.mechanism import Inputs, Integers
-from fugu.operators.noise import wide_gaussian
-from fugu.operators.noise.gaussian_account import VARIANCE
 from fugu.operators.realtime.shaped_release import ShapedRelease
 
 _LAW = "the law of noise: figures are filtered; draws are those of running totals"
@@ -37,18 +34,9 @@ def audited_shaped(file: PipelineFile, steps: int) -> Audited:
     comparison, numbers = compared(file, guarantee, steps)
     cap = shaped.personal_cap
     apart = squares_apart(comparison, partial(measured, shaped), cap.period_of)
-    variance = wide_gaussian.VARIANCE if shaped.precision.wide else VARIANCE
-    alike = -(-apart * VARIANCE // variance)
+    alike = shaped.precision.alike(apart)
     return Audited(
-        worst=(
-            WorstCase(
-                guarantee.notion,
-                f"the epsilon of what is measured, at delta {guarantee.total_delta:.3g}",
-                f"the {len(comparison.truths) - 1} inputs compared",
-                guarantee.epsilon,
-                nats_at(alike, guarantee.total_delta),
-            ),
-        ),
+        worst=(worst_measured(guarantee, comparison, alike),),
         checks=(
             *checks(comparison, min(2, shaped.bins) * shaped.sensitivity),
             *as_stated(guarantee, alike),
@@ -61,8 +49,7 @@ def audited_shaped(file: PipelineFile, steps: int) -> Audited:
 def measured(shaped: ShapedRelease, truths: Truths) -> Mapping[int, Integers]:
     """Return what is measured at each tick without noise."""
     state, found = shaped.start(1), dict[int, Integers]()
-    parts = wide_gaussian.DRAWS if shaped.precision.wide else 1
-    nothing = np.zeros((1, shaped.bins * parts), dtype=np.int64)
+    nothing = np.zeros((1, shaped.bins * shaped.precision.parts), dtype=np.int64)
     for tick in sorted(truths):
         state = shaped.elapse(state, np.array([tick]))
         state, _ = shaped.step(state, Inputs(truths[tick][None]), ChosenPoints(nothing))

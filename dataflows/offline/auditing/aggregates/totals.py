@@ -21,9 +21,8 @@ from fugu.dataflows.offline.auditing.gaussian_loss import nats_at
 from fugu.dataflows.offline.auditing.shapes import DRAWS, follows_gaussian
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.auditing.chosen_points import ChosenPoints
+from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import Inputs, Integers
-from fugu.operators.noise import wide_gaussian
-from fugu.operators.noise.gaussian_account import VARIANCE
 from fugu.operators.totals.running_total import RunningTotal
 
 
@@ -43,19 +42,10 @@ def audited_totals(file: PipelineFile, steps: int) -> Audited:
         lambda tick: 0 if cap is None else cap.period_of(tick),
         counted if cap is None else None,
     )
-    variance = wide_gaussian.VARIANCE if totals.precision.wide else VARIANCE
-    alike = -(-apart * VARIANCE // variance)
+    alike = totals.precision.alike(apart)
     bound = totals.bin_changes * totals.sensitivity
     return Audited(
-        worst=(
-            WorstCase(
-                guarantee.notion,
-                f"the epsilon of what is measured, at delta {guarantee.total_delta:.3g}",
-                f"the {len(comparison.truths) - 1} inputs compared",
-                guarantee.epsilon,
-                nats_at(alike, guarantee.total_delta),
-            ),
-        ),
+        worst=(worst_measured(guarantee, comparison, alike),),
         checks=(
             *checks(comparison, bound),
             *as_stated(guarantee, alike),
@@ -69,14 +59,25 @@ def audited_totals(file: PipelineFile, steps: int) -> Audited:
 def measured(totals: RunningTotal, truths: Truths) -> Mapping[int, Integers]:
     """Return what is measured at each tick without noise, also at silent ones in between."""
     state, found = totals.start(1), dict[int, Integers]()
-    nothing = np.zeros((1, totals.bins * (wide_gaussian.DRAWS if totals.precision.wide else 1)))
+    nothing = np.zeros((1, totals.bins * totals.precision.parts), dtype=np.int64)
     for tick in sorted(truths):
         state = totals.elapse(state, np.array([tick]))
-        draws = ChosenPoints(nothing.astype(np.int64))
-        state, _, indices = totals.measure(state, Inputs(truths[tick][None]), draws)
+        inputs = Inputs(truths[tick][None])
+        state, _, indices = totals.measure(state, inputs, ChosenPoints(nothing))
         for at, index in enumerate(indices, start=tick + 1 - len(indices)):
             found[at] = np.rint(index[0]).astype(np.int64)
     return found
+
+
+def worst_measured(guarantee: Guarantee, comparison: Comparison, alike: int) -> WorstCase:
+    """Return what measurements so many squared steps apart lose, beside what is promised."""
+    return WorstCase(
+        guarantee.notion,
+        f"the epsilon of what is measured, at delta {guarantee.total_delta:.3g}",
+        f"the {len(comparison.truths) - 1} inputs compared",
+        guarantee.epsilon,
+        nats_at(alike, guarantee.total_delta),
+    )
 
 
 def squares_apart(
