@@ -86,7 +86,7 @@ class Results:
 
     @property
     def gain(self) -> float:
-        """How much more two copies release than one, where each has a processor of its own."""
+        """Return how much more two copies release than one, each with a processor of its own."""
         one, two = (median(self.processor_microseconds[count]) for count in COPIES)
         return 2 * one / two
 

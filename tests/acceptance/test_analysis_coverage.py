@@ -1,4 +1,4 @@
-"""How often 95 % bars of `fugu.read` hold the truth, over seeded runs of each kind.
+"""Count how often 95 % bars of `fugu.read` hold the truth, over seeded runs of each kind.
 
 Each kind writes its rows of `results/analysis_coverage.txt`, which is committed; the rows of the
 others stay.

@@ -13,7 +13,7 @@ from tests.faults.hurried import SESSION_SECONDS as HURRIED_SESSION_SECONDS
 from tests.kafka.cluster import BROKERS, SESSION_SECONDS, Cluster
 
 PAUSE_SECONDS = HURRIED_SESSION_SECONDS + 1.5
-"""How long a copy is paused or cut off: for longer than its session in the group."""
+"""Pause or cut off a copy for so long: longer than its session in the group."""
 SLOW_SECONDS = 2.0
 PATIENCE_SECONDS = 60
 CLOCKS = ["+1d", "-1d", "+30s", "-30s"]

@@ -1,4 +1,4 @@
-"""How often 95 % bars of `fugu.read` hold the truth, over many seeded runs of each kind.
+"""Count how often 95 % bars of `fugu.read` hold the truth, over many seeded runs of each kind.
 
 All runs are made at once: users are independent, so those of a run are a slice of all users. What
 is read are the bytes that the pipeline would publish, and the promise beside them.
