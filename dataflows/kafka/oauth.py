@@ -44,7 +44,7 @@ class OAuth(Section):
         Annotated[str, StringConstraints(pattern=r"^[a-zA-Z]+$")],
         Annotated[str, StringConstraints(pattern=r"^[\x21-\x2b\x2d-\x7e]+$")],
     ] = Field(default_factory=dict)
-    """Tell brokers what they want to know besides a token, such as logicalCluster."""
+    """The extensions that some brokers want besides a token, such as logicalCluster."""
     ca: str | None = None
     """The file (PEM) of the authorities that signed the server's certificate."""
 

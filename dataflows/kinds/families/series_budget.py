@@ -79,11 +79,11 @@ class ModelFilter(Section):
     """
 
     mean: Number | list[Number] | None = None
-    """Name what figures go back to; public, never made from the private topic, as are the others."""
+    """The mean that figures go back to; public, not made from the private topic, as the others."""
     deviation: Number | list[Number] | None = None
-    """Say how far from it they usually are (standard deviation); public, too."""
+    """The standard deviation of figures around it; public, too."""
     correlation: Annotated[float, Field(ge=0, le=LARGEST_CORRELATION)] | None = None
-    """Say how much of that is left one tick later."""
+    """The share of a deviation that is left one tick later."""
     history: list[History] | None = None
     """Public figures of the past, a list for each group, in place of the three others: released
     and charged before, or never private."""
