@@ -12,8 +12,9 @@ KAFKA := $(if $(FUGU_TEST_BOOTSTRAP),,kafka)
 
 # Tests that need no Kafka share all cores. Those that do run in four processes, each with a Kafka of
 # its own, and one file stays in one process: tests stop, kill and refill their Kafka.
-PARALLEL := --numprocesses=logical --dist=worksteal
-PARALLEL_WITH_KAFKA := --numprocesses=4 --dist=loadfile
+# No test takes minutes; one that hangs fails, and says where it stood.
+PARALLEL := --numprocesses=logical --dist=worksteal --timeout=600
+PARALLEL_WITH_KAFKA := --numprocesses=4 --dist=loadfile --timeout=600
 
 # What pages of the site are made of, or link to.
 PAGES := README.md CONTRIBUTING.md CHANGELOG.md docs examples deploy bench operators dataflows \

@@ -13,8 +13,8 @@ HANDSHAKE_SECONDS = 5
 _EMBEDDED_API = (2, 3)
 """The version of librdkafka's mock broker, which kafka-python cannot ask for."""
 _BACKOFF_MS = 200
-"""Short, so that `reach` tries often: a broker hangs up as it refuses a user, and kafka-python then
-mostly loses the reason."""
+"""Short, so that `reach` tries often: without TLS, kafka-python mostly loses the reason of a broker
+that hangs up as it refuses a user."""
 
 
 def settings_of(connection: Connection) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def settings_of(connection: Connection) -> dict[str, Any]:
         settings["api_version"] = _EMBEDDED_API
     if connection.tls is not None:
         settings["ssl_context"] = connection.tls.context()
-        settings["ssl_context"].sslsocket_class = BoundedHandshake
+        settings["ssl_context"].sslsocket_class = TlsSocket
     if connection.credentials is not None:
         settings |= _sasl(connection.credentials)
     if connection.tokens is not None:
@@ -40,10 +40,15 @@ def settings_of(connection: Connection) -> dict[str, Any]:
     return settings
 
 
-class BoundedHandshake(ssl.SSLSocket):
-    """Bound a TLS handshake: kafka-python waits without end for a peer that does not answer."""
+class TlsSocket(ssl.SSLSocket):
+    """Bound a TLS handshake, and hand out what arrived before the end of a connection.
+
+    kafka-python waits without end for a peer that does not answer. It also drops what it has just
+    read where the connection ends behind it: the reason for which a broker refuses a user.
+    """
 
     _bound: Timer | None = None
+    _was_read = False
 
     def do_handshake(self, block: bool = False) -> None:
         """Shake hands; hang up if that takes too long, which ends kafka-python's waiting."""
@@ -53,6 +58,22 @@ class BoundedHandshake(ssl.SSLSocket):
             self._bound.start()
         super().do_handshake(block)
         self._bound.cancel()
+
+    def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
+        """Return what has arrived; let the end behind it wait until the socket is read again."""
+        was_read, self._was_read = self._was_read, False
+        try:
+            data = super().recv(buflen, flags)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise
+        except OSError:
+            if was_read:
+                raise ssl.SSLWantReadError from None
+            raise
+        if was_read and not data:
+            raise ssl.SSLWantReadError
+        self._was_read = bool(data)
+        return data
 
     def _hang_up(self) -> None:
         with suppress(OSError):

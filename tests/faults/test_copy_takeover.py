@@ -21,7 +21,7 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state import changelog
 from tests.faults.copies import FEW, House, committed, run_to_its_end, step, take_in
-from tests.kafka.pipelines import OTHER_SECRET
+from tests.kafka.pipelines import OTHER_SECRET, PATIENCE_SECONDS
 from tests.kafka.records import Placed, Record, produce, read_topic
 from tests.kafka.topics import TopicFactory
 
@@ -29,7 +29,9 @@ from tests.kafka.topics import TopicFactory
 def test_what_is_on_its_way_is_neither_cut_nor_joined_by_more(house: House) -> None:
     copy = house.first()
     house.feed()
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not (items := copy.next_batch()):
+        assert time.monotonic() < deadline, "nothing arrives"
         time.sleep(0.01)
     house.feed()
     time.sleep(0.3)

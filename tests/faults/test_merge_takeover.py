@@ -19,7 +19,7 @@ from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.records.published import RELEASE_HEADER
 from tests.faults.copied_city import City, Led
 from tests.faults.feeding import PARTITIONS
-from tests.kafka.pipelines import write_pipeline
+from tests.kafka.pipelines import PATIENCE_SECONDS, write_pipeline
 from tests.kafka.records import Placed, Record, produce
 from tests.kafka.topics import TopicFactory
 
@@ -60,14 +60,22 @@ def reader_end(client: Client, topic: str, *, committed: bool) -> int:
         return reader.bounds([0])[0].end
 
 
-def count_out(copies: Led, copy: Copy) -> None:
+def next_batches(copy: Copy) -> list[Taken]:
+    """Return what arrives next for a copy that nobody else leads."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not (batches := copy.next_batch()):
+        assert time.monotonic() < deadline, "nothing arrives"
+        time.sleep(0.002)
+    return batches
+
+
+def count_out(copy: Copy) -> None:
     """Take a copy out of its group as if it stood still, and let it believe that it is in it."""
     before, owned = copy._member.metadata(), dict(copy.owned)
     copy.owned.clear()
     copy._member.close()
     copy.owned.update(owned)
     copy._member.metadata = lambda: before  # type: ignore[method-assign]
-    copies.running.remove(copy)
 
 
 def finish(city: City, copies: Led, bounder: Copy, merger: Copy) -> None:
@@ -92,7 +100,8 @@ def test_a_merge_that_stood_still_commits_nothing_once_another_copy_goes_on(
     seen = city.read(city.copied, "topic", "read_uncommitted")[0]
     assert seen
     assert not city.read(city.copied, "topic")[0]
-    count_out(copies, zombie)
+    copies.running.remove(zombie)
+    count_out(zombie)
     heir = copies.add(merges=True)
     merge(copies, heir)
     heir.cut()
@@ -108,12 +117,12 @@ def test_a_merge_that_another_copy_owns_commits_no_figure_even_where_nobody_shut
     city: City, copies: Led, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It makes its figures late, when nobody can have found a transaction of it."""
-    bounder, zombie = bound(city, copies), copies.add(merges=True)
+    zombie = copies.add(merges=True)
     copies.until(lambda: 0 in zombie.owned)
-    batches: list[Taken] = []
-    while not batches:
-        batches = zombie.next_batch()
-    count_out(copies, zombie)
+    copies.running.remove(zombie)
+    bounder = bound(city, copies)
+    batches = next_batches(zombie)
+    count_out(zombie)
     heir = copies.add(merges=True)
     merge(copies, heir)
     heir.cut()
