@@ -1,11 +1,11 @@
 """Talk to Kafka through the public calls of kafka-python, which is always installed."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka import __version__ as library_version
 from kafka.admin import ConfigFilterType, ConfigResource, ConfigResourceType, NewTopic
 from kafka.errors import (
@@ -13,43 +13,24 @@ from kafka.errors import (
     InvalidPartitionsError,
     KafkaError,
     NoError,
-    OffsetOutOfRangeError,
     TopicAlreadyExistsError,
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
-    UnsupportedCodecError,
     for_code,
 )
 
-from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import KafkaUnavailable
-from fugu.dataflows.kafka.client import (
-    Bounds,
-    Client,
-    Reader,
-    Rights,
-    Topic,
-    Writer,
-    identity_of,
-)
+from fugu.dataflows.kafka.client import Client, Reader, Rights, Topic, Writer, identity_of
 from fugu.dataflows.kafka.connection import Connection
-from fugu.dataflows.kafka.failures import (
-    SILENCE_SECONDS,
-    Silence,
-    not_acknowledged,
-    not_written,
-    offset_gone,
-    offsets_unreadable,
-    scan,
-    topic_unreadable,
-)
+from fugu.dataflows.kafka.failures import SILENCE_SECONDS, not_written
 from fugu.dataflows.kafka.kafka_python_reach import reach
+from fugu.dataflows.kafka.kafka_python_reader import KafkaPythonReader
 from fugu.dataflows.kafka.kafka_python_refusals import right_missing
 from fugu.dataflows.kafka.kafka_python_rights import rights_of
 from fugu.dataflows.kafka.kafka_python_settings import settings_of
+from fugu.dataflows.kafka.kafka_python_writer import KafkaPythonWriter
 
 Made = TypeVar("Made")
-_UNACKNOWLEDGED_RECORDS = 20_000
 _SHOWN_SECONDS, _SHOWN_PAUSE_SECONDS = 30, 0.05
 """A broker may answer that it has added partitions before it shows them."""
 _NEVER_MS = 24 * 3600 * 1000
@@ -212,120 +193,3 @@ class KafkaPythonClient(Client):
             f"Kafka at {self._connection.bootstrap} cannot be used ({type(error).__name__}). "
             "Check kafka.bootstrap in the pipeline file and that the broker is running."
         )
-
-
-class KafkaPythonReader(Reader):
-    """Read through a consumer with manual assignment."""
-
-    def __init__(self, topic: str, consumer: KafkaConsumer) -> None:
-        self._topic = topic
-        self._consumer = consumer
-
-    def assign(self, offsets: Mapping[int, int]) -> None:
-        self._consumer.assign([TopicPartition(self._topic, p) for p in offsets])
-        for partition, offset in offsets.items():
-            self._consumer.seek(TopicPartition(self._topic, partition), offset)
-
-    def poll(self, max_records: int) -> list[Batch]:
-        try:
-            polled = self._consumer.poll(timeout_ms=0, max_records=max_records)
-        except OffsetOutOfRangeError as error:
-            partition, offset = next(iter(error.args[0].items()))
-            raise offset_gone(self._topic, partition.partition, offset) from None
-        except AuthorizationError as error:
-            raise right_missing(self._topic, type(error)) from None
-        except UnsupportedCodecError as error:
-            raise KafkaUnavailable(
-                f"topic {self._topic} is compressed in a way that cannot be read here ({error}). "
-                "Install what is missing:  pip install 'kafka-python[lz4,snappy,zstd]'"
-            ) from None
-        except KafkaError as error:
-            raise topic_unreadable(self._topic, type(error).__name__) from None
-        return [_batch(partition.partition, records) for partition, records in polled.items()]
-
-    def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
-        topic_partitions = [TopicPartition(self._topic, partition) for partition in partitions]
-        try:
-            starts = self._consumer.beginning_offsets(topic_partitions)
-            ends = self._consumer.end_offsets(topic_partitions)
-        except KafkaError as error:
-            raise offsets_unreadable(self._topic, type(error).__name__) from None
-        return {tp.partition: Bounds(starts[tp], ends[tp]) for tp in topic_partitions}
-
-    def position(self, partition: int) -> int | None:
-        try:
-            position = self._consumer.position(TopicPartition(self._topic, partition), timeout_ms=0)
-        except KafkaError:  # the next poll reports what is wrong
-            return None
-        return None if position is None else int(position)
-
-    def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
-        self.assign({partition: start})
-        topic_partition = TopicPartition(self._topic, partition)
-
-        def position() -> int:
-            return self._consumer.position(topic_partition) or start
-
-        return scan(self._topic, partition, end, self.poll, position)
-
-    def close(self) -> None:
-        self._consumer.close()
-
-
-class KafkaPythonWriter(Writer):
-    """Write through an idempotent producer, without transactions; keep futures until checked."""
-
-    def __init__(self, producer: KafkaProducer) -> None:
-        self._producer = producer
-        self._unchecked: list[Any] = []
-        self._ends: dict[tuple[str, int], int] = {}
-
-    def write(self, topic: str, outgoing: Outgoing) -> None:
-        send, partition = self._producer.send, outgoing.partition
-        try:
-            for value, key, headers, timestamp in zip(
-                outgoing.values, outgoing.keys, outgoing.headers, outgoing.timestamps, strict=True
-            ):
-                self._unchecked.append(send(topic, value, key, headers, partition, timestamp))
-        except KafkaError as error:
-            raise not_written(topic, partition, type(error).__name__) from None
-        if len(self._unchecked) > _UNACKNOWLEDGED_RECORDS:
-            self.flush()
-
-    def flush(self) -> None:
-        if not self._unchecked:
-            return
-        self._wait_for_acknowledgements()
-        try:
-            for future in self._unchecked:
-                metadata = future.value if future.succeeded() else future.get(timeout=0)
-                self._ends[metadata.topic, metadata.partition] = metadata.offset + 1
-        except KafkaError as error:
-            raise not_acknowledged(type(error).__name__) from None
-        self._unchecked.clear()
-
-    def _wait_for_acknowledgements(self) -> None:
-        silence = Silence()
-        while True:
-            try:
-                self._producer.flush(timeout=SILENCE_SECONDS)
-                return
-            except KafkaError:  # nothing came, or the batch waited for was split in two
-                silence.goes_on()
-
-    def acknowledged_end(self, topic: str, partition: int) -> int | None:
-        return self._ends.get((topic, partition))
-
-    def close(self) -> None:
-        self._producer.close(timeout=0)
-
-
-def _batch(partition: int, records: list[Any]) -> Batch:
-    return Batch(
-        partition,
-        [record.offset for record in records],
-        [record.timestamp for record in records],
-        [record.key for record in records],
-        [record.value for record in records],
-        [record.headers for record in records],
-    )

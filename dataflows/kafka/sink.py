@@ -2,17 +2,13 @@
 
 The resume state of a part is an offset of its own output partition. When the part is rebuilt, it
 reads from there to the end and remembers release id -> digest. A replayed release with a known id
-is skipped if its digest is equal; another digest stops the pipeline before any state advances.
-
-A published release that does not come back in the replay must have an explanation, too. Its id is
-that of a later record (the predecessor's producer gave up one request and delivered the next), or
-of an earlier one (a late request of the predecessor, an identical copy of what was published
-since), or the pipeline stops. Releases of ticks are ordered by time instead.
+is skipped if its digest is equal; another digest stops the pipeline before any state advances
+(`replayed_releases`).
 """
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,30 +17,17 @@ import numpy as np
 from bytewax.outputs import FixedPartitionedSink, StatefulSinkPartition
 
 from fugu.dataflows.base.batches import Batch, Outgoing
-from fugu.dataflows.base.errors import NEW_PIPELINE, ReleaseMismatch, StartRefused
-from fugu.dataflows.base.metrics import EVENT_TIME, RECORDS_OUT, REPLAYED, Metrics
+from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
+from fugu.dataflows.base.metrics import EVENT_TIME, RECORDS_OUT, Metrics
 from fugu.dataflows.kafka.client import TRANSACTION_SECONDS, Bounds, Client, Reader, Writer
 from fugu.dataflows.kafka.release_times import ReleaseTimes
+from fugu.dataflows.kafka.replayed_releases import Published, ReleaseIds, ReplayedReleases
 from fugu.dataflows.kafka.source import part_names
 from fugu.dataflows.records.published import record_digest, release_id_of
 
 log = logging.getLogger(__name__)
 
 _SAID_EVERY_SECONDS, _LOOKED_EVERY_SECONDS = 5.0, 0.2
-_UNMATCHED_WINDOW = 500_000
-"""The most source offsets between a replayed one and that of an unmatched release."""
-
-
-@dataclass(frozen=True)
-class Published:
-    """Describe a release that is there already."""
-
-    offset: int
-    digest: bytes
-    timestamp: int
-
-
-ReleaseIds = Callable[[int, Sequence[int]], Sequence[bytes]]
 
 
 @dataclass(frozen=True)
@@ -211,9 +194,13 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
     partition: int
     end: int
     published: dict[bytes, Published]
-    _explained: bool = field(default=False, init=False)
-    _since: int | None = field(default=None, init=False)
-    _replayed: int = field(default=0, init=False)
+
+    @cached_property
+    def _replayed(self) -> ReplayedReleases:
+        sink = self.sink
+        return ReplayedReleases(
+            sink.topic, self.partition, self.source, self.published, sink.release_ids, sink.metrics
+        )
 
     def write_batch(self, values: list[Outgoing]) -> None:
         """Publish what is not there yet."""
@@ -223,7 +210,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
             if outgoing.behind_all:
                 self.writer.flush()
             elif self.published:
-                outgoing = self._not_published(outgoing)
+                outgoing = self._replayed.without_published(outgoing)
             self.writer.write(self.sink.topic, replace(outgoing, partition=self.partition))
             count_out(self.sink.metrics, self.sink.topic, self.partition, outgoing)
 
@@ -242,69 +229,3 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
     def close(self) -> None:
         """Take back what no snapshot covers, where transactions allow that."""
         self.writer.abandon()
-
-    def _not_published(self, outgoing: Outgoing) -> Outgoing:
-        fresh = []
-        for index, headers in enumerate(outgoing.headers):
-            release_id = release_id_of(headers)
-            known = None if release_id is None else self.published.pop(release_id, None)
-            if known is None:
-                if self.sink.release_ids is not None:
-                    self._explain_unmatched(self.sink.release_ids, outgoing.positions[index])
-                fresh.append(index)
-                continue
-            key, value = outgoing.keys[index], outgoing.values[index]
-            if record_digest(key, value, headers, outgoing.timestamps[index]) != known.digest:
-                raise self._mismatch(known.offset, "with other content than its replay has now")
-            self._replayed += 1
-        if self.sink.release_ids is None:
-            self._explain_by_time(outgoing.timestamps)
-        if not self.published:
-            log.info(
-                "topic %s, partition %d: recognised %d releases published before the restart",
-                self.sink.topic,
-                self.partition,
-                self._replayed,
-                extra={"topic": self.sink.topic, "partition": self.partition},
-            )
-        skipped = len(outgoing.values) - len(fresh)
-        self.sink.metrics.add(REPLAYED, skipped, self.sink.topic, self.partition)
-        return outgoing.at(fresh)
-
-    def _explain_unmatched(self, release_ids: ReleaseIds, position: int) -> None:
-        """Explain once that the replay met a release that is not published, while others are."""
-        if self._explained or not self.published:
-            return
-        self._explained = True
-        first = max(0, position - _UNMATCHED_WINDOW)
-        earlier = set(release_ids(self.source, range(first, position)))
-        later = range(position, position + _UNMATCHED_WINDOW)
-        later_ids = set(release_ids(self.source, later))
-        for release_id, one in list(self.published.items()):
-            if release_id in earlier:
-                del self.published[release_id]
-            elif release_id not in later_ids:
-                raise self._mismatch(one.offset, "and is no release of this pipeline as it is now")
-
-    def _explain_by_time(self, timestamps: Sequence[int]) -> None:
-        """Explain published releases by their ticks, which are replayed whole and in order.
-
-        A release that did not come back with its tick will not come back any more.
-        """
-        if not timestamps:
-            return
-        self._since = timestamps[0] if self._since is None else self._since
-        for release_id, one in list(self.published.items()):
-            if one.timestamp < self._since:
-                del self.published[release_id]
-            elif one.timestamp <= timestamps[-1]:
-                raise self._mismatch(one.offset, "and its tick has passed without it now")
-
-    def _mismatch(self, offset: int, what: str) -> ReleaseMismatch:
-        return ReleaseMismatch(
-            f"release_mismatch: topic {self.sink.topic}, partition {self.partition}, "
-            f"offset {offset} was published {what}. The secret, the law, the model, the input or "
-            "Fugu itself changed under a running pipeline, or something else writes to the topic; "
-            "nothing more was published to this partition. Restore what changed, or "
-            f"{NEW_PIPELINE}."
-        )

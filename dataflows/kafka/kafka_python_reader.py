@@ -1,0 +1,87 @@
+"""Read topics through consumers of kafka-python."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import (
+    AuthorizationError,
+    KafkaError,
+    OffsetOutOfRangeError,
+    UnsupportedCodecError,
+)
+
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.base.errors import KafkaUnavailable
+from fugu.dataflows.kafka.client import Bounds, Reader
+from fugu.dataflows.kafka.failures import offset_gone, offsets_unreadable, scan, topic_unreadable
+from fugu.dataflows.kafka.kafka_python_refusals import right_missing
+
+
+class KafkaPythonReader(Reader):
+    """Read through a consumer with manual assignment."""
+
+    def __init__(self, topic: str, consumer: KafkaConsumer) -> None:
+        self._topic = topic
+        self._consumer = consumer
+
+    def assign(self, offsets: Mapping[int, int]) -> None:
+        self._consumer.assign([TopicPartition(self._topic, p) for p in offsets])
+        for partition, offset in offsets.items():
+            self._consumer.seek(TopicPartition(self._topic, partition), offset)
+
+    def poll(self, max_records: int) -> list[Batch]:
+        try:
+            polled = self._consumer.poll(timeout_ms=0, max_records=max_records)
+        except OffsetOutOfRangeError as error:
+            partition, offset = next(iter(error.args[0].items()))
+            raise offset_gone(self._topic, partition.partition, offset) from None
+        except AuthorizationError as error:
+            raise right_missing(self._topic, type(error)) from None
+        except UnsupportedCodecError as error:
+            raise KafkaUnavailable(
+                f"topic {self._topic} is compressed in a way that cannot be read here ({error}). "
+                "Install what is missing:  pip install 'kafka-python[lz4,snappy,zstd]'"
+            ) from None
+        except KafkaError as error:
+            raise topic_unreadable(self._topic, type(error).__name__) from None
+        return [_batch(partition.partition, records) for partition, records in polled.items()]
+
+    def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
+        topic_partitions = [TopicPartition(self._topic, partition) for partition in partitions]
+        try:
+            starts = self._consumer.beginning_offsets(topic_partitions)
+            ends = self._consumer.end_offsets(topic_partitions)
+        except KafkaError as error:
+            raise offsets_unreadable(self._topic, type(error).__name__) from None
+        return {tp.partition: Bounds(starts[tp], ends[tp]) for tp in topic_partitions}
+
+    def position(self, partition: int) -> int | None:
+        try:
+            position = self._consumer.position(TopicPartition(self._topic, partition), timeout_ms=0)
+        except KafkaError:  # the next poll reports what is wrong
+            return None
+        return None if position is None else int(position)
+
+    def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
+        self.assign({partition: start})
+        topic_partition = TopicPartition(self._topic, partition)
+
+        def position() -> int:
+            return self._consumer.position(topic_partition) or start
+
+        return scan(self._topic, partition, end, self.poll, position)
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+def _batch(partition: int, records: list[Any]) -> Batch:
+    return Batch(
+        partition,
+        [record.offset for record in records],
+        [record.timestamp for record in records],
+        [record.key for record in records],
+        [record.value for record in records],
+        [record.headers for record in records],
+    )
