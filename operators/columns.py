@@ -46,3 +46,10 @@ def where_rows(which: Array, yes: Array, no: Array) -> Array:
 def joined(parts: Sequence[Columns]) -> dict[str, Array]:
     """Return the rows of all parts, one part after the other; all have the same columns."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def objects(cells: Sequence[bytes | None]) -> Array:
+    """Return a column of objects, one for each cell."""
+    column = np.empty(len(cells), dtype=object)
+    column[:] = cells
+    return column

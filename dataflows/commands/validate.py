@@ -38,7 +38,7 @@ from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.publishing.ledger_topic import ledger_problem
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.registered import Registered
-from fugu.dataflows.state.row_table import estimated_row_bytes
+from fugu.dataflows.state.row_sizes import estimated_row_bytes
 
 _SMALL_RECORD_BYTES = 4096
 _DAY_MS = 24 * 60 * 60 * 1000

@@ -16,7 +16,7 @@ from math import ceil, exp, isinf, sqrt
 from statistics import NormalDist
 
 from fugu.operators.budget_units import in_nats
-from fugu.operators.composition.sums import Spend
+from fugu.operators.composition.spend import Spend
 from fugu.operators.guarantee import Guarantee, Per
 from fugu.operators.noise.gaussian_account import VARIANCE
 from fugu.operators.sip.guarantees import A_MODEL_OF_A_SET

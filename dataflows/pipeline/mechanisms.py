@@ -21,7 +21,7 @@ from fugu.dataflows.records.payloads import Payloads
 from fugu.dataflows.records.registered import RawAvro, Registered, Wire
 from fugu.dataflows.records.release_schema import ReleaseSchema, release_schema
 from fugu.dataflows.records.unusable_schema import UnusableSchema
-from fugu.dataflows.state.row_table import estimated_megabytes
+from fugu.dataflows.state.row_sizes import estimated_megabytes
 from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats
 from fugu.operators.independent_releases import IndependentReleases

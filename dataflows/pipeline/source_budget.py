@@ -24,7 +24,8 @@ from fugu.dataflows.pipeline.guarantee_text import (
 from fugu.dataflows.pipeline.neighbours_text import per_in_words
 from fugu.operators.budget_units import in_nats, units_of
 from fugu.operators.composition.accounts import IN_WORDS, Figure, composed, composed_at
-from fugu.operators.composition.sums import NotAddable, Spend, add, windows_of
+from fugu.operators.composition.spend import NotAddable, Spend
+from fugu.operators.composition.sums import add, windows_of
 from fugu.operators.mechanism import Guarantee, Notion
 
 _BUDGETED: tuple[Notion, ...] = ("ldp", "dp", "w-event-ldp", "w-event-dp")

@@ -19,6 +19,7 @@ from fugu.dataflows.records.scanned.compiled_payloads import sift_payloads
 from fugu.dataflows.records.scanned.compiled_symbols import SymbolTable, read_sets, read_symbols
 from fugu.dataflows.records.scanned.compiled_units import read_units
 from fugu.dataflows.records.scanned.spans import Spans
+from fugu.operators.columns import objects
 from fugu.operators.mechanism import Array, Integers
 
 _MOST_BITS = 62
@@ -118,9 +119,7 @@ class _Payloads:
         sift_payloads(*span, self.takes_null, LARGEST_PAYLOAD_BYTES)
         there = span.sure & (span.kinds != NULL)
         lengths = np.where(there, span.ends - span.begins, NONE)
-        payloads = np.empty(len(lengths), dtype=object)
-        payloads[:] = list(OptionalByteColumn(span.content, span.begins, lengths))
-        return payloads
+        return objects(list(OptionalByteColumn(span.content, span.begins, lengths)))
 
 
 def reader_of(domain: object) -> Reader | None:

@@ -31,9 +31,6 @@ from fugu.operators.columns import joined, put, taken
 from fugu.operators.mechanism import Array, ExhaustibleMechanism, Integers, State
 
 _FIRST_CAPACITY = 64
-_BYTES_PER_KEY = 200
-BYTES_PER_PAYLOAD = 200
-"""Estimates a payload, Python's overhead included."""
 
 
 class RowTable:
@@ -323,19 +320,3 @@ class RowTable:
     def _lasting(self, columns: State) -> State:
         names = () if self._exhaustible is None else self._exhaustible.lasting
         return {name: columns[name] for name in names}
-
-
-def estimated_megabytes(
-    start: Callable[[int], State], rows: int, *, bytes_per_payload: int = BYTES_PER_PAYLOAD
-) -> float:
-    """Estimate the memory of so many rows: columns, payloads, keys, and what Python adds to
-    keys."""
-    return rows * (estimated_row_bytes(start, bytes_per_payload) + _BYTES_PER_KEY) / 1e6
-
-
-def estimated_row_bytes(
-    start: Callable[[int], State], bytes_per_payload: int = BYTES_PER_PAYLOAD
-) -> int:
-    """Estimate the bytes of one row: columns and payloads, without its key."""
-    payloads = sum(column.size for column in start(1).values() if column.dtype == object)
-    return RowTable(start).bytes_per_row + payloads * bytes_per_payload

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Literal
 
 from fugu.operators.composition.loss_distributions import epsilon_by_distributions, gains
-from fugu.operators.composition.sums import Spend
+from fugu.operators.composition.spend import Spend
 
 Account = Literal["sum", "noise", "pure", "distributions"]
 IN_WORDS: dict[Account, str] = {

@@ -1,53 +1,21 @@
-"""Sums of several promises about the same data."""
+"""Add several promises about the same data."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, Decimal, localcontext
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
-from math import isfinite
 from operator import add as add_losses
 
-from fugu.operators.budget_units import UNITS_PER_NAT, units_of
-from fugu.operators.composition.composed_loss import ComposedLoss
-from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE, Guarantee, Neighbours, Notion, Per
-from fugu.operators.loss import GaussianLoss, StatedLoss
+from fugu.operators.composition.spend import NEVER_ADDED, NotAddable, Spend
+from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE, Notion
 from fugu.operators.stretches import periods_touched, windows_touched
 
 _OF_WINDOWS: dict[Notion, Notion] = {"dp": "w-event-dp", "ldp": "w-event-ldp"}
 """State what a promise about a whole stream promises about every window."""
-_DIGITS = 60
-_TOO_MUCH = 1000
-"""Nats beyond which no delta stays below 1."""
-
-_NEVER_ADDED: dict[Notion, str] = {
-    "sip": (
-        "sip figures of different pipelines do not add up, not even under one model: each holds "
-        "for readers who know the releases of that pipeline only. Add the figures without a model "
-        "(ldp) instead"
-    ),
-    "swellfish": (
-        "swellfish figures do not add up here: each is relative to the policies of its own "
-        "pipeline. Answer both queries in one pipeline, under one set of policies"
-    ),
-    "delay-law": (
-        "a delay-law is a distribution of delays and not a number of nats. Read the law of each "
-        "pipeline by itself"
-    ),
-    "anonymity": (
-        "anonymity does not add up: whoever intersects two anonymous releases about one user may "
-        "find the user. Release one of them only"
-    ),
-}
 
 
-class NotAddable(ValueError):
-    """Refuse to add promises that have no sum; the text says why, and what to use instead."""
-
-
-@dataclass(frozen=True)
-class Spend:
-    """Hold what promises about the same data spend together, per `per`; see `Guarantee`.
+def add(spends: Sequence[Spend]) -> Spend:
+    """Add the promises of several pipelines about the same source; one alone is its own sum.
 
     Claim. Pipelines over one source that draw independently, and that promise the same notion about
     the same neighbours, leak at most the sum of their epsilons, with the sum of their deltas. Two
@@ -75,11 +43,9 @@ class Spend:
     y), and that may be as large as the figure without a model: two pipelines that each release one
     fair bit with epsilon leak ln(1 + 2 e^(2 epsilon) - 2 e^epsilon), which is more than 2 epsilon.
 
-    `epsilon` and `delta` are sums of what is stated, exact: epsilon counts units of 2^-40 nat,
-    rounded up, as ledgers do, and delta has finite precision in it. `loss` is what was lost, as a
-    function, from which `accounts.composed` makes figures that are often far below the sums. It
-    goes the same two steps: c changes in turn multiply a pure loss by c, and the squares of
-    Gaussian noise by c^2; c windows with draws of their own are c losses.
+    Raises `NotAddable` for promises of different notions, neighbours or extents that cannot be
+    brought together, and for notions that have no sum over pipelines. The pipelines must draw
+    independently: under secrets or names of their own.
 
     >>> from fugu.operators.budget_units import in_nats
     >>> from fugu.operators.wevent.uniform import Uniform
@@ -94,66 +60,6 @@ class Spend:
 
     Source: SIP specification, section 7 (Theorem 2, corrected); Kellaris et al. 2014 (w-event
     sums).
-    """
-
-    notion: Notion
-    epsilon: int
-    delta: Fraction
-    per: Per
-    neighbours: Neighbours
-    loss: ComposedLoss
-    window: int | None = None
-    tick_milliseconds: int | None = None
-    tick_by_tick: bool = False
-    delta_per_release: Fraction = Fraction(0)
-    count: int = 1
-    records: int = 1
-
-    @classmethod
-    def of(cls, guarantee: Guarantee) -> "Spend":
-        """Return what one promise lets out; `NotAddable` if it bounds nothing."""
-        if guarantee.notion == "anonymity":
-            raise NotAddable(_NEVER_ADDED["anonymity"])
-        bounded = isfinite(guarantee.epsilon) and guarantee.total_delta < 1.0
-        if not guarantee.sound or not bounded:
-            raise NotAddable(
-                f"{guarantee.notion}: a figure without a bound has no sum. Use a mechanism whose "
-                "promise holds"
-            )
-        return cls(
-            guarantee.notion,
-            units_of(guarantee.epsilon),
-            Fraction(guarantee.total_delta),
-            guarantee.per,
-            guarantee.neighbours,
-            _loss_of(guarantee),
-            guarantee.window,
-            guarantee.tick_milliseconds,
-            guarantee.tick_by_tick,
-            Fraction(guarantee.delta_per_release),
-            records=guarantee.records,
-        )
-
-    def times(self, number: int, *, apart: bool) -> "Spend":
-        """Return the spend of so many changes in turn; `apart`: each meets other draws."""
-        grown = Fraction(number) if apart else _hops(number, self.epsilon)
-        per_release = self.delta_per_release * (1 if apart else grown)
-        loss = self.loss
-        return replace(
-            self,
-            epsilon=number * self.epsilon,
-            loss=loss.repeated(number) if apart else loss.over(number, loss.beside * grown),
-            delta=min(Fraction(1), self.delta * grown),
-            delta_per_release=min(Fraction(1), per_release),
-        )
-
-
-def add(spends: Sequence[Spend]) -> Spend:
-    """Add the promises of several pipelines about the same source; one alone is its own sum.
-
-    Raises `NotAddable` for promises of different notions, neighbours or extents that cannot be
-    brought together, and for notions that have no sum over pipelines. The pipelines must draw
-    independently: under secrets or names of their own.
     """
     if not spends:
         raise ValueError("spends: needs at least one")
@@ -198,14 +104,6 @@ def windows_of(spends: Sequence[Spend]) -> list[int]:
     return [_covering(spend, length, step) for spend in alike]
 
 
-def _loss_of(guarantee: Guarantee) -> ComposedLoss:
-    """Return the loss of one promise; what its law does not account for of delta is beside it."""
-    loss = guarantee.known_loss
-    in_the_law = isinstance(loss, GaussianLoss | StatedLoss)
-    beside = guarantee.finite_precision_delta if in_the_law else guarantee.total_delta
-    return ComposedLoss.of(loss, Fraction(beside))
-
-
 def _covering(spend: Spend, length: int, step: int) -> int:
     if spend.per == "stream":
         return 1
@@ -248,8 +146,8 @@ def _require_one_notion(spends: Sequence[Spend]) -> None:
             f"{' and '.join(notions)} are different promises and do not add up. Add the figures "
             "of one notion that every pipeline states"
         )
-    if notions[0] in _NEVER_ADDED:
-        raise NotAddable(_NEVER_ADDED[notions[0]])
+    if notions[0] in NEVER_ADDED:
+        raise NotAddable(NEVER_ADDED[notions[0]])
 
 
 def _require_one_extent(spends: Sequence[Spend]) -> None:
@@ -287,17 +185,3 @@ def _tick(spend: Spend) -> int:
 def _ticks(spend: Spend) -> int:
     assert spend.window is not None
     return spend.window
-
-
-def _hops(number: int, epsilon: int) -> Fraction:
-    """Return 1 + e^epsilon + e^(2 epsilon) + ..., so many terms, rounded up; `epsilon` in units."""
-    if number == 1 or epsilon == 0:
-        return Fraction(number)
-    with localcontext() as context:
-        context.prec, context.rounding = _DIGITS, ROUND_CEILING
-        nats = Decimal(epsilon) / UNITS_PER_NAT
-        if number * nats > _TOO_MUCH:
-            nats_of_all = Decimal(_TOO_MUCH)
-            return Fraction(nats_of_all.exp().next_plus())
-        grown = ((number * nats).exp().next_plus() - 1) / (nats.exp().next_minus() - 1)
-        return Fraction(grown.next_plus())

@@ -25,7 +25,8 @@ from fugu.operators.points import (
     Point,
 )
 from fugu.operators.realtime.guarantees import FILTER_WEIGHTS, beyond_windows
-from fugu.operators.realtime.real_time_release import Presentation, RealTimeRelease
+from fugu.operators.realtime.presentation import Presentation
+from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.wevent.limits import LARGEST_VALUE
 
 _NUMBERS = Neighbours("stream", "number", "replaced")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from fugu.operators.byte_fields import digest_of
 from fugu.operators.columns import chosen, where_rows
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
-from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State
+from fugu.operators.mechanism import Draws, Floats, Inputs, Integers, Releases, State
 from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.realtime import filter as filtering
 from fugu.operators.realtime.account import Account, account_of
@@ -19,6 +19,7 @@ from fugu.operators.realtime.accountants import paper_total
 from fugu.operators.realtime.declared_model import require_history
 from fugu.operators.realtime.guarantees import real_time_guarantee
 from fugu.operators.realtime.measurement import Measurement
+from fugu.operators.realtime.presentation import Presentation, presented, require_presentation
 from fugu.operators.realtime.schedule import Schedule, constant, sharing
 from fugu.operators.realtime.zcdp import units_of_rho
 from fugu.operators.wevent.limits import (
@@ -31,7 +32,6 @@ from fugu.operators.wevent.limits import (
 )
 from fugu.operators.wevent.tick import kinds_of
 
-Presentation = Literal["none", "integer", "non_negative"]
 Booleans = filtering.Booleans
 
 
@@ -133,8 +133,7 @@ class RealTimeRelease:
             raise ValueError("weights: must be above 0 and at most 1")
         if self.history:
             require_history(self.history, self.bins)
-        if self.presentation not in ("none", "integer", "non_negative"):
-            raise ValueError("presentation: must be none, integer or non_negative")
+        require_presentation(self.presentation)
         account = account_of(
             self.epsilon,
             self.delta,
@@ -340,17 +339,6 @@ class RealTimeRelease:
             {**after, "spent": spent.copy(), "tick": state["tick"] + 1},
             Releases(presented(told.estimate, self.presentation), notes, kinds_of(measured)),
         )
-
-
-def presented(estimates: Floats, presentation: Presentation) -> Array:
-    """Return estimates as they are published."""
-    match presentation:
-        case "integer":
-            return np.rint(estimates).astype(np.int64)
-        case "non_negative":
-            return np.maximum(estimates, 0.0)
-        case _:
-            return estimates
 
 
 def _chosen(

@@ -17,15 +17,11 @@ from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.realtime.belief import Belief, left_of
 from fugu.operators.realtime.declared_model import DeclaredModel
 from fugu.operators.realtime.guarantees import DECLARED, FILTER_WEIGHTS
-from fugu.operators.realtime.real_time_release import Presentation, presented
+from fugu.operators.realtime.presentation import Presentation, presented, require_presentation
 from fugu.operators.realtime.shaping import errors_of_a_period, suited
 from fugu.operators.totals.buffers import UNIT, Buffers
-from fugu.operators.totals.fitted import LARGEST_TICKS, UNMIXED
-from fugu.operators.totals.guarantees import (
-    ESTIMATES,
-    PROOF_OF_ESTIMATES,
-    total_guarantee,
-)
+from fugu.operators.totals.fitted import UNMIXED
+from fugu.operators.totals.guarantees import ESTIMATES, PROOF_OF_ESTIMATES, total_guarantee
 from fugu.operators.totals.measuring import measured_rows
 from fugu.operators.totals.precision import Changes, Precision
 from fugu.operators.wevent.limits import (
@@ -102,17 +98,10 @@ class ShapedRelease:
         require_size("sensitivity", self.sensitivity, LARGEST_VALUE)
         require_length(self.tick_milliseconds)
         require_epsilon_and_delta(self.epsilon, self.delta)
-        cap = self.personal_cap
-        if self.presentation not in ("none", "integer", "non_negative"):
-            raise ValueError("presentation: must be none, integer or non_negative")
+        require_presentation(self.presentation)
         if len(self.model.means) != self.bins:
             raise ValueError(f"model: must be of {self.bins} series, not {len(self.model.means)}")
-        if cap.ticks > LARGEST_TICKS:
-            raise ValueError(
-                f"personal_cap: a period has at most {LARGEST_TICKS:,} ticks, not {cap.ticks}"
-            )
-        groups = min(self.bins, 2 * cap.counted)
-        changes = Changes(cap.ticks, cap.counted, cap.factor, self.sensitivity, groups)
+        changes = Changes.of_period(self.personal_cap, self.sensitivity, self.bins)
         object.__setattr__(self, "precision", self._precision(changes))
 
     def _precision(self, changes: Changes) -> Precision:

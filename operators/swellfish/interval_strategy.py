@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fugu.operators.columns import objects
 from fugu.operators.mechanism import Integers, State
 from fugu.operators.swellfish.ledger import Ledgers
 from fugu.operators.swellfish.relevance import Relevance
-from fugu.operators.swellfish.strategy import PolicyStrategy, objects
+from fugu.operators.swellfish.strategy import PolicyStrategy
 from fugu.operators.wevent.allocation import Offer
 
 

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
 from functools import cache
 from typing import ClassVar, Generic, Literal, TypeVar
 
@@ -11,14 +10,16 @@ import numpy as np
 
 from fugu.operators.budget_units import UNITS_PER_NAT, in_nats
 from fugu.operators.byte_fields import digest_of
+from fugu.operators.columns import objects
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import Guarantee
-from fugu.operators.mechanism import Array, Draws, Inputs, Integers, Kind, Releases, State
+from fugu.operators.mechanism import Draws, Inputs, Integers, Releases, State
 from fugu.operators.points import Point
 from fugu.operators.release_digest import extended
 from fugu.operators.swellfish.chain import first_digest, next_digest
 from fugu.operators.swellfish.guarantees import interval_guarantee
 from fugu.operators.swellfish.relevance import Relevance, Timeline
+from fugu.operators.swellfish.status import KINDS, Status
 from fugu.operators.wevent.allocation import Booleans, Offer
 from fugu.operators.wevent.limits import (
     LARGEST_BINS,
@@ -35,27 +36,6 @@ Opened = TypeVar("Opened")
 Irrelevant = Literal["repeat", "exact"] | float
 """The release at ticks of sensitivity 0: the last one again, the true vector, or the true vector
 with noise for a whole contribution and so many nats, which promises nothing to policies."""
-
-
-class Status(IntEnum):
-    """Say what became of a tick."""
-
-    SAMPLED = 0
-    """The true vector with noise, charged to all open intervals."""
-    REPEATED = 1
-    """The last release again."""
-    EXACT = 2
-    """Nothing is relevant, or nothing can change: the true vector, which costs nothing."""
-    NOISY = 3
-    """The same, but with noise for a whole contribution."""
-    NOTHING = 4
-    """There is no last release: zeros, and the kind is `SUPPRESSED`."""
-
-
-_KINDS = np.array(
-    [Kind.FRESH, Kind.REPEATED, Kind.FRESH, Kind.FRESH, Kind.SUPPRESSED], dtype=np.int64
-)
-"""The kind of a release, by its status."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +195,7 @@ class PolicyStrategy(ABC, Generic[Opened]):
             "sensitivity": sensitivity,
             "policies": np.array([digest.hex() for digest in state["policies"].tolist()]),
         }
-        return after, Releases(released.copy(), notes, _KINDS[status])
+        return after, Releases(released.copy(), notes, KINDS[status])
 
     def _relevances(self, state: State) -> list[Relevance]:
         relevance = cache(self.timeline.relevance)
@@ -318,10 +298,3 @@ def _require_enough(name: str, nats: float, units: int, needed: int) -> None:
             f"{name}: {nats:g} nats is too little for these policies; give at least "
             f"{in_nats(needed):g} nats"
         )
-
-
-def objects(cells: list[bytes]) -> Array:
-    """Return a column of bytes."""
-    column = np.empty(len(cells), dtype=object)
-    column[:] = cells
-    return column

@@ -21,7 +21,7 @@ class Unicorn(UnicornPS):
     Parameters: those of `PolicyStrategy`, as are input, release and errors.
 
     >>> from fugu.operators.swellfish.household import HOUSEHOLD
-    >>> from fugu.operators.swellfish.strategy import Status
+    >>> from fugu.operators.swellfish.status import Status
     >>> from fugu.operators.trial import released
     >>> unicorn = Unicorn(HOUSEHOLD, bins=1, epsilon=20.0)
     >>> ticks = released(unicorn, [[500]] * 4 + [[40_500]] * 2)

@@ -20,7 +20,7 @@ class UnicornIS(IntervalStrategy):
     Parameters: those of `PolicyStrategy`, as are input, release and errors.
 
     >>> from fugu.operators.swellfish.household import HOUSEHOLD
-    >>> from fugu.operators.swellfish.strategy import Status
+    >>> from fugu.operators.swellfish.status import Status
     >>> from fugu.operators.trial import released
     >>> once = UnicornIS(HOUSEHOLD, bins=1, epsilon=2.0)
     >>> for tick in released(once, [[500]] * 5):

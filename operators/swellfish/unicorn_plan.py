@@ -5,13 +5,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from fugu.operators.columns import objects
 from fugu.operators.mechanism import State
 from fugu.operators.swellfish.interval_strategy import Books
 from fugu.operators.swellfish.ledger import Ledgers
 from fugu.operators.swellfish.plan import Plan, digest_of_changes
 from fugu.operators.swellfish.planning import foreseen, planned_charges
 from fugu.operators.swellfish.programme import require_solver
-from fugu.operators.swellfish.strategy import objects
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from fugu.operators.wevent.allocation import Offer
 

@@ -11,7 +11,9 @@ from fugu.operators.noise.additive import BudgetBelowResolution
 from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.noise.gaussian_account import VARIANCE, squares_of
 from fugu.operators.noise.gaussian_precision import ANY_STEPS, delta_of_draw, delta_of_draws
+from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.totals.buffers import Buffers, participation, root_above, root_below
+from fugu.operators.totals.fitted import LARGEST_TICKS
 
 _LARGEST_STATE = 2**61
 _WORTH_IT = Fraction(1, 100)
@@ -33,6 +35,16 @@ class Changes:
     amount: int
     groups: int
     apart: int = 1
+
+    @classmethod
+    def of_period(cls, cap: PersonalCap, amount: int, bins: int, apart: int = 1) -> "Changes":
+        """Return by how much what one person contributes to a period of a cap may change it."""
+        if cap.ticks > LARGEST_TICKS:
+            raise ValueError(
+                f"personal_cap: a period has at most {LARGEST_TICKS:,} ticks, not {cap.ticks}"
+            )
+        groups = min(bins, 2 * cap.counted)
+        return cls(cap.ticks, cap.counted, cap.factor, amount, groups, apart)
 
     @property
     def indices(self) -> int:

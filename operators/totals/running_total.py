@@ -122,12 +122,7 @@ class RunningTotal:
             raise ValueError("window: goes with a horizon, not with a cap")
         if self.tick_milliseconds is None:
             raise ValueError("tick_milliseconds: a personal_cap has periods in time; say it")
-        if cap.ticks > LARGEST_TICKS:
-            raise ValueError(
-                f"personal_cap: a period has at most {LARGEST_TICKS:,} ticks, not {cap.ticks}"
-            )
-        groups = min(self.bins, 2 * cap.counted)
-        return Changes(cap.ticks, cap.counted, cap.factor, self.sensitivity, groups, cap.apart)
+        return Changes.of_period(cap, self.sensitivity, self.bins, cap.apart)
 
     def _precision(self, changes: Changes) -> Precision:
         buffers = fitted(changes.ticks, changes.counted, changes.apart)

@@ -1,8 +1,9 @@
 """States of strategies under policies before figures named the policies they were made with."""
 
+from fugu.operators.columns import objects
 from fugu.operators.mechanism import State
 from fugu.operators.swellfish.chain import first_digest, next_digest
-from fugu.operators.swellfish.strategy import PolicyStrategy, objects
+from fugu.operators.swellfish.strategy import PolicyStrategy
 
 
 def with_digests(strategy: PolicyStrategy[object], old: State) -> State:

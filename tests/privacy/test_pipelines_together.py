@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from fugu.operators.budget_units import in_nats
-from fugu.operators.composition.sums import NotAddable, Spend, add
+from fugu.operators.composition.spend import NotAddable, Spend
+from fugu.operators.composition.sums import add
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from tests.privacy.chains import binary, random_chain
 from tests.privacy.leakage import ROUNDING, about_truth, all_sequences, together

@@ -25,7 +25,8 @@ from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.contributions import Contributions, Figures, SetContributions, YesOrNo
 from fugu.dataflows.records.numbers import Numbers
 from fugu.operators.mechanism import Mechanism
-from fugu.operators.swellfish.strategy import PolicyStrategy, Status
+from fugu.operators.swellfish.status import Status
+from fugu.operators.swellfish.strategy import PolicyStrategy
 from fugu.operators.swellfish.timeline import Policies
 
 

@@ -10,7 +10,7 @@ from fugu.operators.realtime.declared_model import (
     DeclaredModel,
     require_history,
 )
-from fugu.operators.realtime.real_time_release import Presentation
+from fugu.operators.realtime.presentation import Presentation
 from fugu.operators.realtime.schedule import LARGEST_DECAY, LARGEST_HORIZON, LARGEST_SHARED, falling
 from fugu.operators.wevent.limits import LARGEST_EPSILON
 

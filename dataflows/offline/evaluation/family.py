@@ -15,7 +15,7 @@ from fugu.dataflows.offline.evaluation.report import Appendix, Beside, Report, R
 from fugu.dataflows.offline.evaluation.run import Advance, secret_of
 from fugu.dataflows.offline.evaluation.sample import Sample, refused_lines
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.state.row_table import estimated_megabytes
+from fugu.dataflows.state.row_sizes import estimated_megabytes
 from fugu.operators.mechanism import Notion
 from fugu.operators.secret import Secret
 

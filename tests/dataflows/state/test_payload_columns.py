@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.state.row_block import Body, column_bytes, described
 from fugu.dataflows.state.row_log import RowLog, log_files
-from fugu.dataflows.state.row_table import RowTable, estimated_megabytes
+from fugu.dataflows.state.row_sizes import estimated_megabytes
+from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array, State
 from fugu.operators.temporal.threshold import ThresholdPerturbation
 

@@ -12,7 +12,8 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 
 from fugu.operators.budget_units import in_nats, units_of
 from fugu.operators.composition.accounts import IN_WORDS, Account, composed, composed_at
-from fugu.operators.composition.sums import Spend, add
+from fugu.operators.composition.spend import Spend
+from fugu.operators.composition.sums import add
 from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE, Guarantee
 from fugu.operators.loss import GaussianLoss, Loss, PureLoss
 from fugu.operators.noise.gaussian_account import VARIANCE

@@ -10,7 +10,7 @@ import pytest
 from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats, units_of
 from fugu.operators.composition.composed_loss import ComposedLoss
-from fugu.operators.composition.sums import Spend
+from fugu.operators.composition.spend import Spend
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.loss import GaussianLoss, RepeatedLoss
 from fugu.operators.mechanism import ChargingMechanism

@@ -9,7 +9,8 @@ from typing import Any, get_args
 import pytest
 
 from fugu.operators.budget_units import in_nats, units_of
-from fugu.operators.composition.sums import NotAddable, Spend, add, windows_of
+from fugu.operators.composition.spend import NotAddable, Spend
+from fugu.operators.composition.sums import add, windows_of
 from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE, Guarantee, Notion
 from fugu.operators.sip.guarantees import crr_guarantees
 

@@ -14,7 +14,8 @@ from fugu.operators.swellfish.change import Change
 from fugu.operators.swellfish.household import HOUSEHOLD
 from fugu.operators.swellfish.occurrence import Occurrence
 from fugu.operators.swellfish.policy import Policy
-from fugu.operators.swellfish.strategy import Irrelevant, Status
+from fugu.operators.swellfish.status import Status
+from fugu.operators.swellfish.strategy import Irrelevant
 from fugu.operators.swellfish.tinar_strategies import TINARUniform
 from fugu.operators.swellfish.ts_strategies import (
     TSBudgetAbsorption,

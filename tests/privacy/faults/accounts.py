@@ -8,7 +8,7 @@ from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data
 from fugu.dataflows.publishing import entries
 from fugu.operators.composition.accounts import Figure, composed
-from fugu.operators.composition.sums import Spend
+from fugu.operators.composition.spend import Spend
 from fugu.operators.guarantee import Guarantee
 from tests.dataflows.pipeline import test_source_budget as budgets
 from tests.dataflows.publishing import test_entries as written

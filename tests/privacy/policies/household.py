@@ -24,7 +24,7 @@ from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.operators.mechanism import Releases
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
-from fugu.operators.swellfish.strategy import Status
+from fugu.operators.swellfish.status import Status
 from tests.privacy.policies.questions import QUESTIONS, Question
 from tests.privacy.policies.wishes import Grid, Wish
 

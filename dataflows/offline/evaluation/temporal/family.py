@@ -22,7 +22,7 @@ from fugu.dataflows.offline.evaluation.report import Report
 from fugu.dataflows.offline.evaluation.run import Advance, released, secret_of
 from fugu.dataflows.offline.evaluation.sample import Sample, require_times
 from fugu.dataflows.offline.evaluation.temporal.displaced import Displaced, displaced
-from fugu.dataflows.offline.evaluation.temporal.measure import TemporalMeasure, TemporalUtility
+from fugu.dataflows.offline.evaluation.temporal.measure import TemporalMeasure
 from fugu.dataflows.offline.evaluation.temporal.numbers import (
     AVERAGE,
     BASELINES,
@@ -30,6 +30,7 @@ from fugu.dataflows.offline.evaluation.temporal.numbers import (
     Reading,
     read_range,
 )
+from fugu.dataflows.offline.evaluation.temporal.utility import TemporalUtility
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.mechanism import Floats, Notion
 from fugu.operators.secret import Secret

@@ -19,12 +19,9 @@ from fugu.dataflows.offline.evaluation.run import released, secret_of
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.offline.evaluation.temporal.displaced import Displaced, displaced
 from fugu.dataflows.offline.evaluation.temporal.family import grid_of
-from fugu.dataflows.offline.evaluation.temporal.measure import (
-    ErrorsOfAverage,
-    ErrorsOfCount,
-    TemporalMeasure,
-)
+from fugu.dataflows.offline.evaluation.temporal.measure import TemporalMeasure
 from fugu.dataflows.offline.evaluation.temporal.numbers import Numbers, Reading
+from fugu.dataflows.offline.evaluation.temporal.utility import ErrorsOfAverage, ErrorsOfCount
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.mechanism import Floats
 from fugu.operators.temporal.costs import Costs

@@ -10,8 +10,9 @@ from fugu.dataflows.base.batches import DeadLetters
 from fugu.dataflows.offline.evaluation.family import Wanted
 from fugu.dataflows.offline.evaluation.temporal.displaced import Displaced
 from fugu.dataflows.offline.evaluation.temporal.family import TemporalFamily
-from fugu.dataflows.offline.evaluation.temporal.measure import TemporalMeasure, TemporalUtility
+from fugu.dataflows.offline.evaluation.temporal.measure import TemporalMeasure
 from fugu.dataflows.offline.evaluation.temporal.numbers import Numbers, Reading
+from fugu.dataflows.offline.evaluation.temporal.utility import TemporalUtility
 from fugu.operators.temporal.backward import BackwardPerturbation
 from fugu.operators.temporal.costs import Costs
 from tests.dataflows.offline.evaluation.samples import sample_of as plain_sample
