@@ -22,8 +22,10 @@ from fugu.operators.mechanism import Mechanism
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.swellfish.strategy import PolicyStrategy
+from fugu.operators.totals.running_total import RunningTotal
 from fugu.operators.upgrades.former_laws import former_implementation, former_law_digest
 from fugu.operators.upgrades.real_time_laws import law_digest_before
+from fugu.operators.upgrades.running_total_laws import how_to_finish, is_same_law
 
 
 def upgrade(pipeline: PipelineArgument) -> None:
@@ -79,7 +81,7 @@ def _require_a_former_version(
     if isinstance(mechanism, RealTimeRelease | LocalRealTimeRelease):
         since = law_digest_before(mechanism, 2)
         former += [(2, since, layout_of(pipeline))] if since else []
-    if isinstance(mechanism, PolicyStrategy):
+    if isinstance(mechanism, PolicyStrategy | RunningTotal):
         former += [(implementation, law, layout_of(pipeline)) for implementation, law, _ in former]
     written = [
         stored.model_copy(
@@ -93,11 +95,11 @@ def _require_a_former_version(
         for implementation, law, layout in former
     ]
     if stored not in written:
+        if isinstance(mechanism, RunningTotal) and not is_same_law(mechanism):
+            raise StartRefused(f"{directory.path}: {how_to_finish(mechanism)} Nothing was changed.")
         raise StartRefused(
             f"{directory.path} was not written for this pipeline file by the version of Fugu "
             "before this one. Restore the pipeline and model files it was written with, or run "
-            "the version that wrote it. Where noise is drawn otherwise now (running_total), stop "
-            "that one gracefully, and begin a new pipeline under another name and "
-            "state.directory: what both promise adds up. Nothing was changed."
+            "the version that wrote it. Nothing was changed."
         )
     require_graceful_stop(directory)

@@ -114,7 +114,7 @@ class Fingerprint(BaseModel):
 
 _UPGRADE = (
     "another version of Fugu wrote the state; if it was the one before this, let that one stop "
-    "gracefully and run fugu state upgrade, which keeps all budgets"
+    "gracefully and run fugu state upgrade, which keeps all budgets, or says how to finish"
 )
 _MIGRATE = (
     "Restore the file as it was, stop the pipeline with it, and run fugu migrate OLD NEW with it "

@@ -298,10 +298,14 @@ class RunningTotal:
 
     def law_digest(self) -> bytes:
         """Identify kind, implementation and all parameters."""
+        return self.law_digest_of(self.implementation)
+
+    def law_digest_of(self, implementation: int) -> bytes:
+        """Return the digest that an implementation gives this configuration with these buffers."""
         changes = self.precision.changes
         return digest_of(
             self.kind,
-            self.implementation,
+            implementation,
             self.bins,
             changes.ticks,
             changes.counted,

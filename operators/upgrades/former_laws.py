@@ -8,6 +8,7 @@ Version 0.1 drew symbols by doubles (`crr`, `adaptive_crr`, `batched_crr`, `cold
 no partition in draws at ticks (temporal kinds, `real_time_local`), counted Gaussian noise in
 zero-concentrated DP (`real_time`, `real_time_local`), and filtered sums by constants that were
 meant for counts (`fast`, `rescue_dp`). Its policies changed without notice, and had no owners.
+Versions since mixed running totals wherever they could (`running_total`).
 """
 
 from fugu.operators.budget import Budgeted
@@ -25,7 +26,9 @@ from fugu.operators.sip.robust_release import RobustRelease
 from fugu.operators.swellfish.strategy import PolicyStrategy
 from fugu.operators.swellfish.timeline import Policies
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
+from fugu.operators.totals.running_total import RunningTotal
 from fugu.operators.upgrades.real_time_laws import law_digest_before
+from fugu.operators.upgrades.running_total_laws import is_same_law
 from fugu.operators.wevent.fast import Fast
 from fugu.operators.wevent.quantified import Quantified
 from fugu.operators.wevent.rescue_dp import RescueDp
@@ -52,6 +55,8 @@ def former_implementation(mechanism: Mechanism) -> int:
             return former_implementation(mechanism.strategy)
         case RealTimeRelease() | LocalRealTimeRelease():
             return 1 if law_digest_before(mechanism, 1) else mechanism.implementation
+        case RunningTotal():
+            return 1 if is_same_law(mechanism) else mechanism.implementation
         case PolicyStrategy(timeline=Policies()):
             return 1
     return mechanism.implementation - (_former_fields(mechanism) is not None)
@@ -67,6 +72,8 @@ def former_law_digest(mechanism: Mechanism) -> bytes:
             return mechanism.law_digest_of(former, former_law_digest(mechanism.strategy))
         case RealTimeRelease() | LocalRealTimeRelease():
             return law_digest_before(mechanism, 1) or mechanism.law_digest()
+        case RunningTotal():
+            return mechanism.law_digest_of(former)
         case PolicyStrategy(timeline=Policies() as policies):
             return mechanism.law_digest_of(former, policies.digest_without_life())
     fields = _former_fields(mechanism)

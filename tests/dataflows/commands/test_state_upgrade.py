@@ -15,6 +15,7 @@ from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.totals.running_total import RunningTotal
 from fugu.operators.upgrades.former_laws import former_law_digest
 from fugu.operators.upgrades.real_time_laws import Former, law_digest_before
 from tests.faults.recorded_states import RECORDED
@@ -109,6 +110,51 @@ def test_rows_that_were_upgraded_twice_before_they_were_read_keep_what_they_spen
         spent.append([part["largest_spent"] for part in orjson.loads(shown.output)])
     assert spent[0] == spent[1]
     assert min(spent[0]) > 0.0
+
+
+def totals_of_implementation_1(folder: Path, window: int | None) -> Path:
+    """Write that the version before left the state of a pipeline of running totals."""
+    pipeline = recorded("budget_distribution", folder)
+    document = yaml.safe_load(pipeline.read_text())
+    figures = {name: document["operator"][name] for name in ("groups", "ticks")}
+    extent = {"horizon": 100} | ({} if window is None else {"window": window})
+    document["operator"] = {"kind": "running_total", "epsilon": 1.0, "delta": 1e-6}
+    document["operator"] |= figures | extent
+    pipeline.write_text(yaml.safe_dump(document))
+    file = PipelineFile.read(pipeline)
+    mechanism = configure(file).mechanism
+    assert isinstance(mechanism, RunningTotal)
+    left = {
+        "operator": "running_total",
+        "implementation": 1,
+        "law": mechanism.law_digest_of(1).hex(),
+        "layout": 2,
+        "reading": reading_digest(file.pipeline),
+    }
+    for path in fingerprints(folder):
+        path.write_bytes(orjson.dumps(orjson.loads(path.read_bytes()) | left))
+    return pipeline
+
+
+def test_running_totals_that_are_mixed_go_on(tmp_path: Path) -> None:
+    pipeline = totals_of_implementation_1(tmp_path, window=4)
+    assert CliRunner().invoke(app, ["state", "upgrade", str(pipeline)]).exception is None
+    mechanism = configure(PipelineFile.read(pipeline)).mechanism
+    for path in fingerprints(tmp_path):
+        now = orjson.loads(path.read_bytes())
+        assert (now["implementation"], now["law"]) == (2, mechanism.law_digest().hex())
+
+
+def test_running_totals_that_are_not_mixed_any_more_are_refused_with_how_to_finish(
+    tmp_path: Path,
+) -> None:
+    pipeline = totals_of_implementation_1(tmp_path, window=None)
+    before = [path.read_bytes() for path in fingerprints(tmp_path)]
+    ended = CliRunner().invoke(app, ["state", "upgrade", str(pipeline)]).exception
+    assert isinstance(ended, StartRefused)
+    assert "until its horizon of 100 ticks is over, and then with --finish" in str(ended)
+    assert "begin a pipeline with a new name" in str(ended)
+    assert [path.read_bytes() for path in fingerprints(tmp_path)] == before
 
 
 POLICIES = {
