@@ -61,6 +61,12 @@ class Registry:
         number: int = client.register_schema(subject, Schema(text, kind, references))
         return number
 
+    def newest(self, subject: str) -> int:
+        """The id of the newest schema of a subject."""
+        client: Any = SchemaRegistryClient({"url": self.url})
+        number: int = client.get_latest_version(subject).schema_id
+        return number
+
     def require_compatible(self, subject: str) -> None:
         """Refuse schemas of a subject by which what is there cannot be read."""
         client: Any = SchemaRegistryClient({"url": self.url})
