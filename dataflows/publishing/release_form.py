@@ -10,11 +10,11 @@ from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kafka.schema_registry import SchemaRegistry
 from fugu.dataflows.pipeline.mechanisms import schema_of_releases
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.json_columns import joined
 from fugu.dataflows.records.registered import subject_of
 from fugu.dataflows.records.release_schema import ReleaseSchema
 from fugu.dataflows.records.schema_ids import prefix_of, schema_id
+from fugu.dataflows.records.values import Values
 from fugu.operators.byte_column import ByteColumn
 
 _LOOKED_BACK = 100

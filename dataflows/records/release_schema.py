@@ -8,11 +8,11 @@ from typing import Any
 
 import orjson
 
-from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.registered import SchemaKind, SchemaText
 from fugu.dataflows.records.release_messages import message_text, message_writer
 from fugu.dataflows.records.released_fields import Shown, shown_by
 from fugu.dataflows.records.unusable_schema import UnusableSchema
+from fugu.dataflows.records.values import Values
 
 _AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _JSON_TYPES = {"string": "string", "long": "integer", "double": "number", "boolean": "boolean"}

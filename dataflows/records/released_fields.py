@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from fugu.dataflows.base.field_paths import released_name
 from fugu.dataflows.records.alphabet import Alphabet
-from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.unusable_schema import UnusableSchema
+from fugu.dataflows.records.values import Values
 
 _ONE = "whether it says what an earlier release said"
 
