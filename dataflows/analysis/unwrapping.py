@@ -24,7 +24,7 @@ def unwrapped(content: pa.ChunkedArray, form: PromisedForm | None) -> pa.Chunked
     if form is None:
         return content
     if form.kind == "json_schema":
-        return pc.binary_slice(content, PREFIX_BYTES)
+        return pc.binary_replace_slice(content, 0, PREFIX_BYTES, b"")
     schema = _schema_of(form)
     try:
         found = [_as_json(schema, one) for one in content.to_pylist()]

@@ -43,8 +43,7 @@ def deserialized(registry: Registry, kind: SchemaKind, topic: str, content: byte
     pool = DescriptorPool()
     pool.Add(FileDescriptorSet.FromString(descriptors_of(text, {})).file[0])
     release = GetMessageClass(pool.FindMessageTypeByName("fugu.Release"))
-    settings = {"use.deprecated.format": False}
-    message = ProtobufDeserializer(release, settings, client)(content, context)
+    message = ProtobufDeserializer(release, {"use.deprecated.format": False})(content, context)
     assert message is not None
     return {one.name: getattr(message, one.name) for one in message.DESCRIPTOR.fields}
 
