@@ -25,7 +25,7 @@ from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.files.proto_compiler import descriptors_of
 from fugu.dataflows.records.alphabet import Alphabet
-from fugu.dataflows.records.codec import Codec, Values
+from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.contributions import Contributions, SetContributions
 from fugu.dataflows.records.json_fields import FieldTimestamp
 from fugu.dataflows.records.numbers import Numbers
@@ -33,6 +33,7 @@ from fugu.dataflows.records.payloads import Payloads
 from fugu.dataflows.records.registered import Registered, SchemaText, Wire
 from fugu.dataflows.records.schema_ids import prefix_of
 from fugu.dataflows.records.symbols import Symbols
+from fugu.dataflows.records.values import Values
 from fugu.operators.integer_column import IntegerColumn
 
 RECORDS, ROUNDS = 5_000, 25

@@ -172,8 +172,13 @@ def test_the_small_distribution_is_the_same_package_with_fewer_requirements(
     )
     for name in ("version", "requires-python", "license"):
         assert small[name] == whole[name]
-    known = {*whole["dependencies"], *whole["optional-dependencies"]["analysis"]}
-    assert {*small["dependencies"], *small["optional-dependencies"]["kafka"]} <= known
+    extras = whole["optional-dependencies"]
+    assert {*small["dependencies"], *small["optional-dependencies"]["kafka"]} <= {
+        *whole["dependencies"],
+        *extras["analysis"],
+    }
+    for extra in ("registry", "protobuf"):
+        assert {*small["optional-dependencies"][extra]} <= {*extras[extra]}
     assert not any(one.startswith(("bytewax", "kafka")) for one in small["dependencies"])
 
 

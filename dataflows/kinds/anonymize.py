@@ -15,7 +15,7 @@ from fugu.dataflows.files.taxonomy_file import problems_of, read_taxonomy, taxon
 from fugu.dataflows.kinds.families.aggregates import TickSection
 from fugu.dataflows.kinds.families.section import Evaluation, Files, OperatorSection
 from fugu.dataflows.records.anonymous import AnonymousRecords
-from fugu.dataflows.records.codec import Values
+from fugu.dataflows.records.values import Values
 from fugu.dataflows.records.visits import Visits
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.gathering import Gathering

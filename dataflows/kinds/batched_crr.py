@@ -7,8 +7,8 @@ from fugu.dataflows.base.section import Epsilon
 from fugu.dataflows.kinds.families.distances import Placed, distance_between, in_words
 from fugu.dataflows.kinds.families.models import ModelOperator
 from fugu.dataflows.kinds.families.section import Files
-from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.symbols import SymbolBatches
+from fugu.dataflows.records.values import Values
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.sip.batches.batched_release import LARGEST_WINDOW, BatchedRelease
 from fugu.operators.sip.kernels import Search

@@ -13,7 +13,7 @@ from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.source_section import RecordFormat, TimestampField
 from fugu.dataflows.records.avro import AvroSchema
-from fugu.dataflows.records.codec import Codec, Values
+from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.deduplication import Deduplication
 from fugu.dataflows.records.json_fields import FieldTimestamp, TextTimestamp
 from fugu.dataflows.records.numerals import fields_of_numbers
@@ -21,6 +21,7 @@ from fugu.dataflows.records.payloads import Payloads
 from fugu.dataflows.records.registered import RawAvro, Registered, Wire
 from fugu.dataflows.records.release_schema import ReleaseSchema, release_schema
 from fugu.dataflows.records.unusable_schema import UnusableSchema
+from fugu.dataflows.records.values import Values
 from fugu.dataflows.state.row_sizes import estimated_megabytes
 from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats
@@ -64,7 +65,7 @@ def configure(file: PipelineFile) -> Configured:
         timestamp,
         event,
         exact,
-        max_ahead,
+        max_ahead=max_ahead,
         key=key,
         forwarded=source.is_repartitioned,
     )

@@ -9,7 +9,7 @@ from fugu.dataflows.base.durations import AS_JSON, between
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.schema_registry import RegistrySection
 from fugu.dataflows.kinds.families.correlation import Correlation
-from fugu.dataflows.records.release_schema import ReleaseKind
+from fugu.dataflows.records.registered import SchemaKind
 from fugu.operators.budget import WhenExhausted
 from fugu.operators.leakage.combined import Topology
 
@@ -45,8 +45,8 @@ class SecretSource(Section):
 class ReleaseFormat(Section):
     """Say by which kind of schema releases are written."""
 
-    kind: ReleaseKind
-    """Avro, or JSON behind the id of a JSON Schema."""
+    kind: SchemaKind
+    """Avro, Protocol Buffers, or JSON behind the id of a JSON Schema."""
     registry: RegistrySection
     """Where the schema is registered, as `TOPIC-value`."""
 

@@ -34,7 +34,7 @@ from fugu.dataflows.publishing.promised_files import (
     PromisedFile,
     promised_file,
 )
-from fugu.dataflows.records.release_schema import ReleaseKind
+from fugu.dataflows.records.registered import SchemaKind
 from fugu.dataflows.records.released_as import ReleasedAs
 from fugu.operators.budget import Budgeted, without_budget
 from fugu.operators.independent_releases import IndependentReleases
@@ -46,8 +46,8 @@ _OPERATORS: TypeAdapter[OperatorSection] = TypeAdapter(Operator)
 class PromisedForm(Part):
     """Say by what schema releases are written."""
 
-    kind: ReleaseKind
-    """Avro, or JSON; both stand behind the id of the schema in its registry."""
+    kind: SchemaKind
+    """Avro, JSON, or Protocol Buffers, behind the id of the schema in its registry."""
     schema_text: str
     """The schema, as the registry has it."""
 

@@ -10,11 +10,11 @@ from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kafka.schema_registry import SchemaRegistry
 from fugu.dataflows.pipeline.mechanisms import schema_of_releases
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.json_columns import joined
 from fugu.dataflows.records.registered import subject_of
-from fugu.dataflows.records.release_schema import ReleaseSchema, writer_of
+from fugu.dataflows.records.release_schema import ReleaseSchema
 from fugu.dataflows.records.schema_ids import prefix_of, schema_id
+from fugu.dataflows.records.values import Values
 from fugu.operators.byte_column import ByteColumn
 
 _LOOKED_BACK = 100
@@ -40,15 +40,15 @@ class ReleaseForm:
         return self.schemas.register(self.subject, self.schema.text)
 
     @cached_property
-    def _to_avro(self) -> Callable[[bytes], bytes] | None:
-        return writer_of(self.schema.shown) if self.schema.kind == "avro" else None
+    def _write(self) -> Callable[[bytes], bytes] | None:
+        return self.schema.writer()
 
     def written(self, releases: Sequence[bytes]) -> Sequence[bytes]:
         """Return releases in JSON as they are published."""
-        prefix = prefix_of(self.number)
-        if self._to_avro is None:
+        prefix, write = prefix_of(self.number), self._write
+        if write is None:
             return joined(len(releases), prefix, ByteColumn.of(releases))
-        return [prefix + self._to_avro(release) for release in releases]
+        return [prefix + write(release) for release in releases]
 
     def require_own(self, client: Client, sink: Topic) -> None:
         """Raise `StartRefused` where readers could not read what is in the sink, and what comes."""

@@ -61,6 +61,17 @@ class Registry:
         number: int = client.register_schema(subject, Schema(text, kind, references))
         return number
 
+    def newest(self, subject: str) -> int:
+        """The id of the newest schema of a subject."""
+        client: Any = SchemaRegistryClient({"url": self.url})
+        number: int = client.get_latest_version(subject).schema_id
+        return number
+
+    def require_compatible(self, subject: str) -> None:
+        """Refuse schemas of a subject by which what is there cannot be read."""
+        client: Any = SchemaRegistryClient({"url": self.url})
+        client.set_compatibility(subject, "BACKWARD_TRANSITIVE")
+
     def _answers(self) -> bool:
         try:
             with urlopen(f"{self.url}/subjects", timeout=2) as answer:

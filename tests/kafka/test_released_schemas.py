@@ -2,17 +2,27 @@
 
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
 from kafka import KafkaConsumer
 
 import fugu
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.files.proto_compiler import descriptors_of
+from fugu.dataflows.kafka.schema_registry import SchemaRegistry
+from fugu.dataflows.records.registered import SchemaKind
+from fugu.dataflows.records.release_schema import schema_text
+from fugu.dataflows.records.released_fields import Shown
 from tests.kafka.pipelines import ALPHABET, pipeline_document, refusal, running, write_pipeline
 from tests.kafka.records import Placed, Record, end_offsets, produce, read_topic
 from tests.kafka.registry import Registry
@@ -21,18 +31,26 @@ from tests.kafka.topics import TopicFactory
 GOOD = [Placed(0, Record(b"ann", orjson.dumps({"zone": zone}))) for zone in ALPHABET]
 
 
-def deserialized(registry: Registry, kind: str, topic: str, content: bytes) -> Any:
+def deserialized(registry: Registry, kind: SchemaKind, topic: str, content: bytes) -> Any:
     """What Confluent's deserializer reads."""
     client = SchemaRegistryClient({"url": registry.url})
     context = SerializationContext(topic, MessageField.VALUE)
     if kind == "avro":
         return AvroDeserializer(client)(content, context)
-    return JSONDeserializer(None, schema_registry_client=client)(content, context)
+    if kind == "json_schema":
+        return JSONDeserializer(None, schema_registry_client=client)(content, context)
+    text = client.get_latest_version(f"{topic}-value").schema.schema_str or ""
+    pool = DescriptorPool()
+    pool.Add(FileDescriptorSet.FromString(descriptors_of(text, {})).file[0])
+    release = GetMessageClass(pool.FindMessageTypeByName("fugu.Release"))
+    message = ProtobufDeserializer(release, {"use.deprecated.format": False})(content, context)
+    assert message is not None
+    return {one.name: getattr(message, one.name) for one in message.DESCRIPTOR.fields}
 
 
-@pytest.mark.parametrize("kind", ["avro", "json_schema"])
+@pytest.mark.parametrize("kind", get_args(SchemaKind))
 def test_releases_are_read_by_a_deserializer_and_written_alike_after_a_kill(
-    kind: str, registry: Registry, bootstrap: str, topics: TopicFactory, tmp_path: Path
+    kind: SchemaKind, registry: Registry, bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:
     source = topics("released-schema")
     sink = f"{source}.out"
@@ -64,3 +82,28 @@ def test_releases_are_read_by_a_deserializer_and_written_alike_after_a_kill(
         strange = b"\0" + number.to_bytes(4, "big") + b"{}"
         produce(bootstrap, sink, [Placed(0, Record(b"ann", strange))])
         assert f"was written by schema {number}, which the registry" in refusal(path)
+
+
+@pytest.mark.parametrize("kind", get_args(SchemaKind))
+def test_a_registry_takes_added_fields_with_defaults_and_no_other_types(
+    kind: SchemaKind, registry: Registry
+) -> None:
+    subject = f"later.{kind}-value"
+    schemas = SchemaRegistry(registry.url, lambda: {"url": registry.url})
+    now = (
+        Shown("zone", "string", "the released symbol"),
+        Shown("confidence", "double", "if known", null=True),
+    )
+    later = (
+        *now,
+        Shown("source", "string", "where it is from", null=True),
+        Shown("repeated", "boolean", "whether it is repeated", default=False),
+    )
+    first = schemas.register(subject, schema_text(kind, now))
+    registry.require_compatible(subject)
+    assert schemas.register(subject, schema_text(kind, later)) != first
+    assert schemas.register(subject, schema_text(kind, now)) == first
+    other = Shown("zone", "boolean", "the released symbol", many=True)
+    changed = schema_text(kind, (other, *now[1:]))
+    with pytest.raises(StartRefused, match="refuses the schema of releases"):
+        schemas.register(subject, changed)

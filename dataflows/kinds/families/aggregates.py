@@ -13,9 +13,9 @@ from fugu.dataflows.kinds.families.section import Evaluation, Noise, OperatorSec
 from fugu.dataflows.kinds.families.symbols import Alphabet
 from fugu.dataflows.kinds.families.ticks import EventTimeTicks
 from fugu.dataflows.records.alphabet import Alphabet as Groups
-from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.contributions import Contributions, Figures
 from fugu.dataflows.records.numbers import Numbers
+from fugu.dataflows.records.values import Values
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.dataflows.stages.summing import Summing

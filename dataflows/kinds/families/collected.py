@@ -12,8 +12,8 @@ from fugu.dataflows.kinds.families.aggregates import AggregateOperator, TickSect
 from fugu.dataflows.kinds.families.section import Evaluation, Files, Noise
 from fugu.dataflows.kinds.families.symbols import Alphabet
 from fugu.dataflows.records.alphabet import Alphabet as Groups
-from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.contributions import Contributions
+from fugu.dataflows.records.values import Values
 from fugu.operators.ldp_ids.collector import Collector
 from fugu.operators.mechanism import Mechanism
 

@@ -21,9 +21,9 @@ from fugu.dataflows.kinds.families.ticks import Lateness
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.sections import QuerySection
 from fugu.dataflows.records.alphabet import Alphabet
-from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.contributions import Contributions, Figures, SetContributions, YesOrNo
 from fugu.dataflows.records.numbers import Numbers
+from fugu.dataflows.records.values import Values
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.swellfish.status import Status
 from fugu.operators.swellfish.strategy import PolicyStrategy

@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 
 from fugu.dataflows.base.section import Epsilon, Exact, Section
 from fugu.dataflows.kinds.families.section import Files, OperatorSection
-from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.numbers import Numbers
+from fugu.dataflows.records.values import Values
 from fugu.operators.mechanism import Array, Mechanism
 from fugu.operators.noise.number_release import NumberRelease
 

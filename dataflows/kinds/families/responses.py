@@ -6,8 +6,8 @@ from typing import Self
 from pydantic import model_validator
 
 from fugu.dataflows.kinds.families.symbols import SymbolOperator
-from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.symbols import PlainSymbols, SymbolSets
+from fugu.dataflows.records.values import Values
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.responses.frequency_estimates import ReportingLaw
 

@@ -14,7 +14,7 @@ from fugu.dataflows.base.durations import MILLISECOND
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds.families.leakage import TemporalLeakage
-from fugu.dataflows.records.codec import Values
+from fugu.dataflows.records.values import Values
 from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.budget import without_budget
 from fugu.operators.leakage.one_value import about_one_value

@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, mod
 from fugu.dataflows.base.section import Epsilon, named_file
 from fugu.dataflows.files.alphabet_file import read_alphabet
 from fugu.dataflows.kinds.families.section import OperatorSection
-from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.symbols import Symbols
+from fugu.dataflows.records.values import Values
 
 _MOST_SHOWN = 20
 

@@ -13,8 +13,8 @@ from fugu.dataflows.base.section import Epsilon, Section
 from fugu.dataflows.base.ticks import Several, Ticks
 from fugu.dataflows.kinds.families.section import Files, OperatorSection
 from fugu.dataflows.kinds.families.ticks import EventTimeTicks
-from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.payloads import NullValue, Payloads
+from fugu.dataflows.records.values import Values
 from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.responses.randomized_response import LARGEST_EPSILON

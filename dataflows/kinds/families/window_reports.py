@@ -10,8 +10,8 @@ from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds.families.section import Files
 from fugu.dataflows.kinds.families.symbols import AlphabetOperator
 from fugu.dataflows.kinds.families.ticks import OneInATick
-from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.symbol_reports import SymbolReports
+from fugu.dataflows.records.values import Values
 from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import Mechanism

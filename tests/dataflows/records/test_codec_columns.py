@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 
 from fugu.dataflows.base.batches import Batch, Decoded
 from fugu.dataflows.records.alphabet import Alphabet
-from fugu.dataflows.records.codec import READ_TOGETHER, Codec, Values
+from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.contributions import Contributions, SetContributions, YesOrNo
 from fugu.dataflows.records.json_fields import FieldTimestamp, Record
+from fugu.dataflows.records.list_decoding import READ_TOGETHER
 from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.records.payloads import Payloads
 from fugu.dataflows.records.symbols import Symbols
+from fugu.dataflows.records.values import Values
 from tests.dataflows.records.bad_records import GOOD, REFUSED
 from tests.dataflows.stages.columns import ALPHABET, Message, batch_of, codec
 from tests.thinned import first_in_test

@@ -9,12 +9,13 @@ import numpy as np
 from fugu.dataflows.base.batches import Batch, Decoded
 from fugu.dataflows.base.columns import NONE, OptionalByteColumn
 from fugu.dataflows.records.alphabet import Alphabet
-from fugu.dataflows.records.codec import WORTH_SCANNING, Codec, Values
+from fugu.dataflows.records.codec import WORTH_SCANNING, Codec
 from fugu.dataflows.records.contributions import Contributions, SetContributions, YesOrNo
 from fugu.dataflows.records.json_fields import FieldTimestamp
 from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.records.payloads import Payloads
 from fugu.dataflows.records.symbols import Symbols
+from fugu.dataflows.records.values import Values
 from fugu.operators.byte_column import bytes_of
 from fugu.operators.integer_column import IntegerColumn
 from tests.dataflows.records.scanned.random_records import RandomRecords, damaged_keys

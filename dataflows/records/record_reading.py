@@ -1,0 +1,179 @@
+"""Read one record: its fields, its user and its time, or why it is refused.
+
+No field is looked at but those of the pipeline file.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from math import isfinite
+from typing import Any
+
+import orjson
+
+from fugu.dataflows.base.batches import Header, Reason
+from fugu.dataflows.base.field_paths import placed
+from fugu.dataflows.records.deduplication import event_digest
+from fugu.dataflows.records.envelopes import Debezium, Envelope
+from fugu.dataflows.records.exact_numbers import holds_no_number, rounded
+from fugu.dataflows.records.json_fields import FieldTimestamp, Record, Refused, required
+from fugu.dataflows.records.record_shape import RecordShape
+from fugu.dataflows.records.registered import Wire
+from fugu.dataflows.records.user_keys import user_key
+from fugu.dataflows.records.values import Values
+
+LARGEST_KEY_BYTES = 65_536
+"""Keys live in the state, and with `sink.key: original` in what is published."""
+
+
+@dataclass(frozen=True)
+class RecordReading:
+    """Read the records of one pipeline: values, times and, where duplicates go, event ids.
+
+    Fields in `exact` may hold no number that reading would round. Records may be in an `envelope`.
+    Fields in `numbers` may hold a number as text. Without a `wire`, records are JSON. Users are
+    named by the field `key`, or else by the keys of Kafka.
+    """
+
+    domain: Values
+    max_value_bytes: int
+    timestamp: FieldTimestamp | None = None
+    event: str | None = None
+    exact: tuple[str, ...] = ()
+    envelope: Envelope | None = None
+    numbers: tuple[str, ...] = ()
+    wire: Wire | None = None
+    key: str | None = None
+
+    @property
+    def reads_headers(self) -> bool:
+        """Return whether records are read with their headers."""
+        return self.envelope is not None and self.envelope.reads_headers
+
+    @property
+    def names(self) -> list[str]:
+        """Return the fields that are read."""
+        names = [*self.domain.fields, *self.exact]
+        names += [] if self.key is None else [self.key]
+        names += [] if self.timestamp is None else [self.timestamp.field]
+        return names + ([] if self.event is None else [self.event])
+
+    def opened(self, content: bytes) -> Record:
+        """Return the object in which paths begin, of a record without headers."""
+        record = self.shape.opened(self.loads(content), [])
+        return placed(record) if self._is_flat else record
+
+    def parse(self, content: bytes | None, headers: Sequence[Header]) -> Record:
+        """Return the fields of a record; `Refused` where nothing can be read of it."""
+        if content is None:
+            raise Refused(self._of_nothing)
+        if len(content) > self.max_value_bytes:
+            raise Refused(Reason.TOO_LARGE)
+        try:
+            record = self.loads(content)
+        except orjson.JSONDecodeError:
+            raise self._refusal(content, headers) from None
+        record = self.shape.shaped(record, headers)
+        if self.exact and self.is_rounded(content, record, headers):
+            raise Refused(Reason.OUTSIDE_DOMAIN, self.exact[0])
+        return record
+
+    def _refusal(self, content: bytes, headers: Sequence[Header]) -> Refused:
+        """Tell a number that JSON cannot hold from text that is no JSON at all."""
+        try:
+            record = self.shape.shaped(_any_json(content), headers)
+        except Refused:
+            record = {}
+        fields = [self.domain.field] + ([self.timestamp.field] if self.timestamp else [])
+        for name in fields:
+            number = record.get(name)
+            if isinstance(number, float) and not isfinite(number):
+                return Refused(Reason.NOT_FINITE, name)
+        return Refused(Reason.NOT_JSON)
+
+    @property
+    def _of_nothing(self) -> Reason:
+        """Return why a record without a value is refused; of rows it says that one is gone."""
+        return Reason.ROW_DELETED if isinstance(self.envelope, Debezium) else Reason.TOMBSTONE
+
+    @property
+    def loads(self) -> Callable[[bytes], Any]:
+        """Return what makes a value of content."""
+        return orjson.loads if self.wire is None else self.wire.read
+
+    @cached_property
+    def shape(self) -> RecordShape:
+        """Return what finds the fields in such a value."""
+        if self._is_flat:
+            return RecordShape(None, (), self.numbers)
+        return RecordShape.of(self.envelope, self.names, self.numbers)
+
+    @property
+    def _is_flat(self) -> bool:
+        return self.wire is not None and self.wire.is_flat
+
+    def is_rounded(self, content: bytes, record: Record, headers: Sequence[Header]) -> bool:
+        """Return whether a field in `exact` holds a number that reading has rounded."""
+        if self.wire is not None:
+            return any(holds_no_number(record.get(name)) for name in self.exact)
+        opened = partial(self.shape.opened, headers=headers)
+        return rounded(content, record, self.exact, opened)
+
+    def key_of(self, content: bytes | None, headers: Sequence[Header]) -> bytes | None:
+        """Return who a record is about, whatever else it holds; None where that cannot be read."""
+        assert self.key is not None
+        record = self._anyhow(content, headers)
+        try:
+            key = b"" if record is None else user_key(record, self.key)
+        except Refused:
+            return None
+        return key if 0 < len(key) <= LARGEST_KEY_BYTES else None
+
+    def time_of(
+        self, content: bytes | None, headers: Sequence[Header], timestamp: FieldTimestamp
+    ) -> int | None:
+        """Return the time of a record, whatever else it holds."""
+        record = self._anyhow(content, headers)
+        try:
+            return None if record is None else timestamp.read(record)
+        except Refused:
+            return None
+
+    def _anyhow(self, content: bytes | None, headers: Sequence[Header]) -> Record | None:
+        """Return the fields of a record that may have nothing to release; None if it has none."""
+        try:
+            parsed = self.loads(content or b"")
+        except Refused:
+            return None
+        except orjson.JSONDecodeError:
+            parsed = _any_json(content or b"")
+        try:
+            return self.shape.shaped_anyhow(parsed, headers)
+        except Refused:
+            return None
+
+
+def required_key(key: bytes | None, field: str = "") -> bytes:
+    """Return the key of a user; `Refused` where there is none, or it is too large."""
+    if not key:
+        raise Refused(Reason.NO_KEY, field)
+    if len(key) > LARGEST_KEY_BYTES:
+        raise Refused(Reason.TOO_LARGE, field)
+    return key
+
+
+def _any_json(content: bytes) -> object:
+    """Return JSON, with numbers that it cannot hold; None where the content is neither."""
+    try:
+        return json.loads(content.decode())
+    except (ValueError, RecursionError):
+        return None
+
+
+def event_of(record: Record, field: str) -> int:
+    """Return the digest of the event id in a field; `Refused` where it is none."""
+    value = required(record, field)
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        raise Refused(Reason.WRONG_TYPE, field)
+    return event_digest(value)
