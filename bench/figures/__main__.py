@@ -1,10 +1,15 @@
 """`python -m bench.figures`: compute figures of the papers anew, and say what holds of them."""
 
 import argparse
+import re
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
+from time import monotonic
 
 from rich.console import Console
 
+from bench.figures.figure import Figure
 from bench.figures.realtime_error import realtime_error
 from bench.figures.realtime_weights import realtime_weights
 from bench.figures.running_totals import running_totals
@@ -12,7 +17,7 @@ from bench.figures.shaped_noise import shaped_noise
 from bench.figures.sip_error import sip_error
 from bench.figures.temporal_costs import temporal_costs
 
-FIGURES = (
+FIGURES: tuple[Callable[[], Figure], ...] = (
     sip_error,
     temporal_costs,
     realtime_error,
@@ -20,30 +25,50 @@ FIGURES = (
     running_totals,
     shaped_noise,
 )
+_AT_ONCE = 2
+_TITLE = "# Figures of the papers, computed anew\n"
+_SECTION = re.compile(r"^## .*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_PICTURE = re.compile(r"\((.*)\.png\)")
 
 
 def main() -> None:
     """Write pictures and a page beside them into a folder."""
+    names = [compute.__name__ for compute in FIGURES]
     parser = argparse.ArgumentParser(prog="python -m bench.figures", description=__doc__)
-    parser.add_argument("--folder", type=Path, default=Path("build/figures"))
-    folder: Path = parser.parse_args().folder
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}")
+    parser.add_argument("--folder", type=Path, default=Path("bench/results/figures"))
+    given = parser.parse_args()
+    folder: Path = given.folder
     folder.mkdir(parents=True, exist_ok=True)
-    console, lines = Console(), ["# Figures of the papers, computed anew", ""]
-    for compute in FIGURES:
-        figure = compute()
-        picture = figure.draw(folder)
-        console.print(f"[bold]{figure.name}[/bold]: {figure.verdict}. {figure.sentence}\n")
-        lines += [
-            f"## {figure.name}: {figure.verdict}",
-            "",
-            f"*{figure.source}.* {figure.sentence}",
-            "",
-            f"![{figure.name}]({picture.name})",
-            "",
-        ]
-    page = folder / "README.md"
-    page.write_text("\n".join(lines))
+    wanted = [one for one in FIGURES if not given.names or one.__name__ in given.names]
+    console, page = Console(), folder / "README.md"
+    sections = _sections(page)
+    with ProcessPoolExecutor(_AT_ONCE) as workers:
+        running = {workers.submit(_written, one, folder): one.__name__ for one in wanted}
+        for done in as_completed(running):
+            sections[running[done]], sentence = done.result()
+            console.print(f"[bold]{running[done]}[/bold] {sentence}\n")
+    found = [sections[name] for name in names if name in sections]
+    page.write_text("\n".join([_TITLE, *found]))
     console.print(f"Pictures and sentences: {page}")
+
+
+def _written(compute: Callable[[], Figure], folder: Path) -> tuple[str, str]:
+    """Draw a figure; return its section of the page, and what to print."""
+    began = monotonic()
+    figure = compute()
+    figure.draw(folder / f"{compute.__name__}.png")
+    section = (
+        f"## {figure.name}: {figure.verdict}\n\n*{figure.source}.* {figure.sentence}\n\n"
+        f"![{figure.name}]({compute.__name__}.png)\n"
+    )
+    return section, f"({monotonic() - began:.0f} s): {figure.verdict}. {figure.sentence}"
+
+
+def _sections(page: Path) -> dict[str, str]:
+    """Return sections by the name of their picture, from a page if there is one."""
+    written = _SECTION.findall(page.read_text()) if page.exists() else []
+    return {_PICTURE.search(one)[1]: f"{one.rstrip()}\n" for one in written}  # type: ignore[index]
 
 
 if __name__ == "__main__":
