@@ -10,18 +10,54 @@ from time import monotonic
 from rich.console import Console
 
 from bench.figures.figure import Figure
+from bench.figures.realtime_decay import realtime_decay
+from bench.figures.realtime_delay import realtime_delay
+from bench.figures.realtime_drive import realtime_drive
 from bench.figures.realtime_error import realtime_error
+from bench.figures.realtime_paths import realtime_paths
+from bench.figures.realtime_trends import realtime_trends
 from bench.figures.realtime_weights import realtime_weights
 from bench.figures.running_totals import running_totals
 from bench.figures.shaped_noise import shaped_noise
+from bench.figures.sip_clicks import sip_clicks
 from bench.figures.sip_error import sip_error
+from bench.figures.sip_gaze import sip_gaze
+from bench.figures.sip_identities import sip_identities
+from bench.figures.sip_noise import sip_noise
+from bench.figures.sip_runtime import sip_runtime
+from bench.figures.temporal_clusters import temporal_clusters
 from bench.figures.temporal_costs import temporal_costs
+from bench.figures.temporal_prices import temporal_prices
+from bench.figures.temporal_utility import temporal_utility
+from bench.figures.thesis_central import thesis_central
+from bench.figures.thesis_combined import thesis_combined
+from bench.figures.thesis_leakage import thesis_leakage
+from bench.figures.thesis_local import thesis_local
+from bench.figures.whole_path import whole_path
 
 FIGURES: tuple[Callable[[], Figure], ...] = (
+    whole_path,
+    sip_noise,
     sip_error,
+    sip_clicks,
+    sip_gaze,
+    sip_identities,
+    sip_runtime,
+    temporal_prices,
     temporal_costs,
+    temporal_utility,
+    temporal_clusters,
     realtime_error,
+    realtime_delay,
+    realtime_paths,
     realtime_weights,
+    realtime_decay,
+    realtime_trends,
+    realtime_drive,
+    thesis_leakage,
+    thesis_central,
+    thesis_local,
+    thesis_combined,
     running_totals,
     shaped_noise,
 )

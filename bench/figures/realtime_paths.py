@@ -20,9 +20,7 @@ def realtime_paths() -> Figure:
     truth = np.repeat(traffic(1, 1), _RUNS, axis=1)
     rng, total = np.random.default_rng(3), paper_total(_EPSILON, DELTA)
     noisy = rivals.laplace(truth, epsilon=_EPSILON, sensitivity=1.0, rng=rng)
-    smooth = min(
-        compared.smoothed(noisy, _EPSILON), key=lambda one: compared.error(one, truth)
-    )
+    smooth = min(compared.smoothed(noisy, _EPSILON), key=lambda one: compared.error(one, truth))
     whole = [
         rivals.kept_frequencies(truth, kept=kept, epsilon=_EPSILON, sensitivity=1.0, rng=rng)
         for kept in compared.KEPT

@@ -39,9 +39,7 @@ def temporal_clusters() -> Figure:
             for name, values in _PRINTED.items()
         },
     }
-    ahead = all(
-        ours > noisy for (_, ours), (_, noisy) in zip(*found.values(), strict=True)
-    )
+    ahead = all(ours > noisy for (_, ours), (_, noisy) in zip(*found.values(), strict=True))
     return Figure(
         "tldp-table-2",
         "Ye et al. 2021, Table II (generated trips from district to district, not the taxis)",

@@ -40,13 +40,14 @@ def temporal_prices() -> Figure:
                 curves[name].append((price, found))
                 off = max(off, abs(found / totals[kind] - 1.0))
         title = f"price of a value {part}, measured (Fig. 5)"
-        panels.append(Panel(title, f"{letter} / k", "cost of a value, ticks", curves, (False, False)))
+        panels.append(
+            Panel(title, f"{letter} / k", "cost of a value, ticks", curves, (False, False))
+        )
     by_window, ranges, told = _by_window(), *_ranges()
     panels += [by_window, ranges]
     cheapest = all(
-        dict(panel.curves["threshold"])[price] <= min(
-            dict(panel.curves[name])[price] for name in ("backward", "forward")
-        )
+        dict(panel.curves["threshold"])[price]
+        <= min(dict(panel.curves[name])[price] for name in ("backward", "forward"))
         for panel in panels[1:4]
         for price in _PRICES
     )

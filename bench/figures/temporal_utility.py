@@ -44,9 +44,7 @@ def temporal_utility() -> Figure:
     plain = {name: curve for name, curve in averages.items() if name != "threshold, moved"}
     averaged = [e for e in EPSILONS if _least(plain, e) == "threshold"]
     moved = [e for e in EPSILONS if _least(averages, e) == "threshold, moved"]
-    worst = min(
-        dict(averages["laplace"])[e] / dict(averages["backward"])[e] for e in EPSILONS
-    )
+    worst = min(dict(averages["laplace"])[e] / dict(averages["backward"])[e] for e in EPSILONS)
     return Figure(
         "tldp-figure-7",
         "Ye et al. 2021, Fig. 7a and c (generated series as long as the stock's)",

@@ -4,7 +4,6 @@ What somebody must choose for a rival is chosen by looking at true values, which
 """
 
 from collections.abc import Callable, Iterable
-from math import sqrt
 
 import numpy as np
 
