@@ -31,23 +31,23 @@ PRINTED = {
 """The printed mean absolute errors of flags 0 and flags 1, by window and epsilon."""
 
 
-def measured(mechanism: LocalPrivacyBudgetAllocation) -> Floats:
+def measured(mechanism: LocalPrivacyBudgetAllocation, runs: int = RUNS) -> Floats:
     """Return the mean error per tick and cell of each run, by the reports in force."""
-    rows, errors = np.arange(RUNS * USERS), np.zeros(RUNS)
+    rows, errors = np.arange(runs * USERS), np.zeros(runs)
     scope = DrawScope(Secret(bytes(range(32))), "section 9", "pba_ldp", 1, mechanism.law_digest())
     names = ByteColumn.of([b"user-%d" % row for row in rows.tolist()])
     state = mechanism.start(len(rows))
     for tick, (users, true) in enumerate(zip(walks(STREAM), counts(STREAM), strict=True)):
         position = ByteColumn.repeated(tick_position("walks", tick), len(rows))
-        draws, inputs = scope.draws(names, position), Inputs(np.tile(users, RUNS))
+        draws, inputs = scope.draws(names, position), Inputs(np.tile(users, runs))
         run = mechanism.run(state, rows, inputs, draws)
         state, releases = run.state, run.releases
         budgets, places = np.unique(state["budget"], return_inverse=True)
         f = np.array([mechanism.reports.flip_chance(int(units)) for units in budgets])[places]
         weights = 1.0 / (1.0 - 2.0 * f)
-        told = releases.values.reshape(RUNS, USERS, CELLS)
-        counted = np.einsum("ru,ruc->rc", weights.reshape(RUNS, USERS), told)
-        counted -= (f * weights).reshape(RUNS, USERS).sum(axis=1)[:, None]
+        told = releases.values.reshape(runs, USERS, CELLS)
+        counted = np.einsum("ru,ruc->rc", weights.reshape(runs, USERS), told)
+        counted -= (f * weights).reshape(runs, USERS).sum(axis=1)[:, None]
         errors += np.abs(counted - true).mean(axis=1) / TICKS
     return errors
 

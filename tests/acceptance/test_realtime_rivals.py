@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Floats, Inputs, Mechanism
-from fugu.operators.realtime import rivals
 from fugu.operators.realtime.accountants import paper_total
 from fugu.operators.wevent.binary_tree import BinaryTree
 from fugu.operators.wevent.budget_absorption import BudgetAbsorption
 from fugu.operators.wevent.budget_distribution import BudgetDistribution
 from tests.operators.noise.simulated import SimulatedDraws
-from tests.operators.realtime import printed
+from tests.operators.realtime import compared, printed
+from tests.operators.realtime.compared import error, relative
 from tests.operators.realtime.series import (
     DELTA,
     TICKS,
@@ -63,16 +63,6 @@ HEADER = [
 ]
 
 
-def relative(squared: Floats, truth: Floats) -> float:
-    """The error of runs with these mean squared errors, `(..., runs)`: the best of the first."""
-    errors = np.sqrt(squared / TICKS) / np.abs(truth).max(axis=0)
-    return float(errors.mean(axis=-1).min())
-
-
-def error(estimates: Floats, truth: Floats) -> float:
-    return relative(((estimates - truth) ** 2).mean(axis=0), truth)
-
-
 def counted(mechanism: Mechanism, truth: Floats) -> Floats:
     state, draws = mechanism.start(truth.shape[1]), SimulatedDraws(np.random.default_rng(9))
     released = []
@@ -88,22 +78,12 @@ def errors(case: Case) -> dict[str, float]:
     truth = traffic(RUNS, 1)
     if case.series == "AR(1)":
         truth = correlated(np.random.default_rng(1), RUNS, 0.8, 27.78)
-    total, noise = paper_total(epsilon, DELTA), noise_variance(epsilon)
-    laplace = rivals.laplace(truth, epsilon=epsilon, sensitivity=1.0, rng=rng)
-    normal = rivals.normal(truth, total=total, sensitivity=1.0, rng=rng)
+    found = compared.errors(truth, epsilon, rng)
     each = np.repeat(truth[:, :, None], len(printed.WEIGHTS), axis=2)
-    same = np.full(len(printed.WEIGHTS), noise)
-    adaptive = filtered(truth[:, :, None], same[:1], seed=4)
+    same = np.full(len(printed.WEIGHTS), noise_variance(epsilon))
     weighted = filtered(each, same, seed=3, weight=printed.WEIGHTS[None])
-    of_laplace = 2.0 * (TICKS / epsilon) ** 2
-    smoothed = [
-        rivals.smoothed(laplace, noise_variance=of_laplace, process_variance=of_laplace * share)
-        for share in 10.0 ** np.arange(-8, 5)
-    ]
-    frequencies = [
-        rivals.kept_frequencies(truth, kept=kept, epsilon=epsilon, sensitivity=1.0, rng=rng)
-        for kept in (1, 2, 3, 5, 10, 20, 50, 100, 150, 200, 300, 400, 501)
-    ]
+    total = paper_total(epsilon, DELTA)
+    as_printed = printed.released(truth, printed.WEIGHTS, total, rng)
     few, affordable = truth[:, :FEW], min(epsilon, LARGEST)
     strategy = (1, TICKS, affordable, round(UNITS * affordable / epsilon))
     tree = partial(BinaryTree, 1, epsilon=affordable, sensitivity=strategy[3], horizon=TICKS)
@@ -111,21 +91,15 @@ def errors(case: Case) -> dict[str, float]:
     def differences(window: int) -> Floats:
         return np.diff(counted(tree(window=window), few), axis=0, prepend=0.0)
 
-    as_printed = printed.released(truth, printed.WEIGHTS, total, rng)
-    found = (
-        error(laplace, truth),
-        error(normal, truth),
-        relative(as_printed[:, printed.COARSE].T, truth),
-        relative(weighted.squared.T, truth),
-        relative(adaptive.squared.T, truth),
-        min(error(one, truth) for one in smoothed),
-        min(error(one, truth) for one in frequencies),
-        error(counted(BudgetDistribution(*strategy), few), few),
-        error(counted(BudgetAbsorption(*strategy), few), few),
-        error(differences(TICKS), few),
-        error(differences(1), few),
-    )
-    return dict(zip(NAMES, found, strict=True))
+    return {
+        **found,
+        "printed": relative(as_printed[:, printed.COARSE].T, truth),
+        "fixed": relative(weighted.squared.T, truth),
+        "BD": error(counted(BudgetDistribution(*strategy), few), few),
+        "BA": error(counted(BudgetAbsorption(*strategy), few), few),
+        "tree": error(differences(TICKS), few),
+        "event-tree": error(differences(1), few),
+    }
 
 
 @pytest.mark.acceptance

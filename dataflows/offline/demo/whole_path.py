@@ -63,9 +63,14 @@ def produce(
     writer.close()
 
 
-def sanitize(client: Client, file: PipelineFile, records: int, progress: Progress) -> list[Batch]:
-    """Run `fugu run` until everything has come out, and stop it as an operator would."""
-    with Running(client, file, records, progress) as running:
+def sanitize(
+    client: Client, file: PipelineFile, records: int, progress: Progress, secret: str = ""
+) -> list[Batch]:
+    """Run `fugu run` until everything has come out, and stop it as an operator would.
+
+    A `secret` of 64 hexadecimal digits makes a run that can be had again; without, one is drawn.
+    """
+    with Running(client, file, records, progress, secret) as running:
         running.wait_for(records)
         return running.stop()
 
@@ -74,9 +79,14 @@ class Running:
     """Run `fugu run` while the context is open, with a bar of the `records` that come out."""
 
     def __init__(
-        self, client: Client, file: PipelineFile, records: int, progress: Progress
+        self,
+        client: Client,
+        file: PipelineFile,
+        records: int,
+        progress: Progress,
+        secret: str = "",
     ) -> None:
-        self._file, self._progress = file, progress
+        self._file, self._progress, self._secret = file, progress, secret or token_hex(32)
         self._task = progress.add_task("sanitize", total=records, rate="")
         client.topic(file.pipeline.sink.topic)
         self._reader = client.reader(file.pipeline.sink.topic)
@@ -87,7 +97,7 @@ class Running:
         self._errors = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "fugu", "run", str(self._file.path)],
-            env={**os.environ, SECRET: token_hex(32)},
+            env={**os.environ, SECRET: self._secret},
             stderr=self._errors,
         )
         return self

@@ -4,6 +4,7 @@ A run has noisy values from a generator, not from keyed draws: the filter is a f
 values and does not know the difference, and simulations take seconds instead of hours.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -75,24 +76,36 @@ class Run:
 
 def filtered(truth: Floats, variance: Floats, *, seed: int, weight: Floats | None = None) -> Run:
     """Filter `truth (ticks, runs, series)` with noise of `variance (series,)`, run by run."""
-    rng = np.random.default_rng(seed)
-    ticks, runs, series = truth.shape
-    noise = np.broadcast_to(variance, (runs, series))
-    state, sums = filtering.start(runs, series), np.zeros((4, runs, series))
-    for now in truth:
-        noisy = now + rng.normal(0.0, 1.0, now.shape) * np.sqrt(noise)
-        state, told = filtering.advance(state, noisy, noise, weight)
+    sums = np.zeros((4, *truth.shape[1:]))
+    for now, told, model in filtering_of(truth, variance, seed=seed, weight=weight):
         apart = np.abs(told.estimate - now)
-        model = np.sqrt(state["variance"])
         found = (
             apart * apart,
             apart <= TWO_SIDED * told.error,
             told.error,
-            apart < TWO_SIDED * model,
+            apart < TWO_SIDED * np.sqrt(model),
         )
         sums += np.stack(found)
-    squared, covered, error, covered_by_model = sums / ticks
+    squared, covered, error, covered_by_model = sums / len(truth)
     return Run(squared, covered, error, covered_by_model)
+
+
+def filtering_of(
+    truth: Floats, variance: Floats, *, seed: int, weight: Floats | None = None
+) -> Iterator[tuple[Floats, filtering.Told, Floats]]:
+    """Yield true values, what is told of them, and the variance by the model, tick by tick.
+
+    The variance of the noise and the weight may differ by tick: `(ticks, 1, 1)`.
+    """
+    rng = np.random.default_rng(seed)
+    state = filtering.start(*truth.shape[1:])
+    noises = np.broadcast_to(variance, truth.shape)
+    weights = None if weight is None else np.broadcast_to(weight, truth.shape)
+    for tick, (now, noise) in enumerate(zip(truth, noises, strict=True)):
+        noisy = now + rng.normal(0.0, 1.0, now.shape) * np.sqrt(noise)
+        given = None if weights is None else weights[tick]
+        state, told = filtering.advance(state, noisy, noise, given)
+        yield now, told, state["variance"]
 
 
 def cells(names: list[str]) -> list[tuple[str, int]]:

@@ -21,6 +21,8 @@ from fugu.operators.wevent.uniform import Uniform
 from tests.operators.noise.simulated import SimulatedDraws
 
 USERS, CELLS, TICKS = 2000, 50, 300
+MOVES = (0.80, 0.06, 0.06, 0.08)
+"""The chances to stay, to go on, to go back and to jump."""
 CONSTANT_GUESS = 32.1
 """Printed mean error of publishing the number of users over the number of cells."""
 
@@ -83,18 +85,22 @@ def counts(seed: int) -> Integers:
     return np.stack([np.bincount(where, minlength=CELLS) for where in walks(seed)])
 
 
+def popular() -> Floats:
+    """Return how often users start in a cell."""
+    popularity = 1.0 / np.arange(1, CELLS + 1)
+    return np.asarray(popularity / popularity.sum())
+
+
 @cache
 def walks(seed: int) -> Integers:
     """Return the cell of every user, `(ticks, users)`."""
-    rng = np.random.default_rng(seed)
-    popularity = 1.0 / np.arange(1, CELLS + 1)
-    popularity /= popularity.sum()
+    rng, popularity = np.random.default_rng(seed), popular()
     where = rng.choice(CELLS, size=USERS, p=popularity)
     ticks = [where]
     for tick in range(2, TICKS + 1):
         rolled = np.roll(popularity, 17 * ((tick > 100) + (tick > 200)))
         jump = rng.choice(CELLS, size=USERS, p=rolled)
-        moves = rng.choice(4, size=USERS, p=[0.80, 0.06, 0.06, 0.08])
+        moves = rng.choice(4, size=USERS, p=MOVES)
         near = (where + np.array([0, 1, -1, 0])[moves]) % CELLS
         where = np.where(moves == 3, jump, near)
         ticks.append(where)
@@ -104,6 +110,11 @@ def walks(seed: int) -> Integers:
 def measure(cell: Cell, *, stream: int, runs: int, seed: int) -> Measured:
     """Release one stream `runs` times, each with noise of its own."""
     strategy = STRATEGIES[cell.strategy](CELLS, cell.window, cell.epsilon, sensitivity=1)
+    return measured(strategy, stream=stream, runs=runs, seed=seed)
+
+
+def measured(strategy: Strategy, *, stream: int, runs: int, seed: int) -> Measured:
+    """Do so by any strategy over the cells."""
     state, draws = strategy.start(runs), SimulatedDraws(np.random.default_rng(seed))
     absolute, squared, charged = np.zeros(runs), np.zeros(runs), 0.0
     for true in counts(stream):
