@@ -82,10 +82,9 @@ def test_noise_that_is_drawn_anew_after_an_abort_stops_the_pipeline(house: House
         scope = replace(plan.stage.scope, law=bytes(32))
         return replace(plan, stage=replace(plan.stage, scope=scope))
 
-    successor = house.successor(other_noise)
     with pytest.raises(ReleaseMismatch, match="release_mismatch"):
-        take_in(successor, house.fed)
-    successor.close()
+        take_in(house.successor(other_noise), house.fed)
+    house.copies.close()
     assert house.released() == []
 
 
