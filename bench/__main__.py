@@ -244,7 +244,7 @@ def kafka_state(
     command = f".venv/bin/python -m bench kafka-state --rounds {rounds}{' --quick' * quick}"
     if usual:
         command = ".venv/bin/python -m bench kafka-state"
-    sizes = (300_000, 2_000, 20_000, 5_000) if quick else _KAFKA_STATE[1:]
+    sizes = (1_500_000, 2_000, 20_000, 5_000) if quick else _KAFKA_STATE[1:]
     settings = KafkaStateSettings(command, rounds, *sizes, os.getloadavg()[0])
     with _kafka() as (folder, bootstrap, say):
         measured = KafkaState(Topics(bootstrap), folder).measure(settings, say)

@@ -128,8 +128,7 @@ class KafkaState:
                         bytes_per_record.append(placed.state_bytes() / settings.records)
             for count in COPIES:
                 say(f"round {number} of {settings.rounds}: processors of {count}")
-                with self._placed(source, _PARTITIONS) as placed:
-                    processor[count].append(self._processor(placed, count, settings))
+                processor[count].append(self._processor(count, settings))
         self.topics.remove(source)
         for number in range(1, settings.rounds + 1):
             say(f"restore {number} of {settings.rounds}, {settings.rows:,} rows")
@@ -139,22 +138,24 @@ class KafkaState:
             warm.append(self._stood_still(settings.takeover_users, standby="all"))
         return Results(settings, rates, bytes_per_record, restored, stood_still, warm, processor)
 
-    def _processor(self, placed: "Placed", count: int, settings: Settings) -> float:
-        """Microseconds of processors for a record, from the start of so many copies on."""
+    def _processor(self, count: int, settings: Settings) -> float:
+        """Microseconds of processors for a record, once so many copies share the partitions."""
         with ExitStack() as stack:
+            source = stack.enter_context(self.topics.fresh("shared", _PARTITIONS))
+            placed = stack.enter_context(self._placed(source, _PARTITIONS))
             copies = [stack.enter_context(placed.fugu(KAFKA, settings.users)) for _ in range(count)]
             first = copies[0]
-            first.wait_for(lambda now: now > 0, placed.published)
             first.wait_for(
                 lambda _: all("taken over" in one.said for one in copies), placed.published
             )
-            before = first.wait_for(lambda now: now > 0, placed.published)
             began = sum(one.cost().cpu_seconds for one in copies)
+            stream = stream_of(settings.users, _PARTITIONS)
+            fill(self.topics.bootstrap, source, stream, settings.records)
             first.wait_for(lambda now: now >= settings.records, placed.published)
             spent = sum(one.cost().cpu_seconds for one in copies) - began
             for one in copies:
                 one.stop()
-        return spent / (settings.records - before) * 1e6
+        return spent / settings.records * 1e6
 
     def _rate(self, placed: "Placed", name: str, settings: Settings) -> float:
         with placed.fugu(name, settings.users) as watched:

@@ -1,4 +1,4 @@
-"""Wait for what a transaction holds back: do something about it soon, and give up late."""
+"""Wait for what a transaction holds back: do something about it now and then, and give up late."""
 
 import time
 from collections.abc import Callable
@@ -13,22 +13,22 @@ _SECONDS = 1.0
 
 @dataclass
 class Patience:
-    """Do something once when nothing has moved for a while, and give up after a long one."""
+    """Do something whenever nothing has moved for a while, and give up after a long one."""
 
     do: Callable[[], object]
     seconds: float = _SECONDS
     _moved: float = field(default_factory=time.monotonic, init=False)
-    _done: bool = field(default=False, init=False)
+    _done: float = field(default=0.0, init=False)
 
     @property
     def is_over(self) -> bool:
-        """Return whether it was done."""
-        return self._done
+        """Return whether it was done once."""
+        return self._done > 0.0
 
     def __call__(self) -> None:
-        if not self._done and time.monotonic() - self._moved > self.seconds:
-            self._done = True
+        if time.monotonic() - max(self._moved, self._done) > self.seconds:
             self.do()
+            self._done = time.monotonic()
 
     def moved(self) -> None:
         """Note that something has moved."""

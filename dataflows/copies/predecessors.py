@@ -15,7 +15,7 @@ from fugu.dataflows.copies.instance import transactional_id
 from fugu.dataflows.copies.patience import PAUSE_SECONDS, Patience
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.kafka.client import Bounds, CopyClient
-from fugu.dataflows.state.chain_reader import last_header
+from fugu.dataflows.state.chain_reader import headers
 from fugu.dataflows.state.changelog import Header
 from fugu.dataflows.state.state_topic import StateTopic
 
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Predecessors:
-    """Shut out those that owned partitions before the copy called `instance`, each once.
+    """Shut out those that owned partitions before the copy called `instance`, once in a takeover.
 
     A transaction lasts so many `milliseconds` at most.
     """
@@ -38,35 +38,38 @@ class Predecessors:
     instance: str
     milliseconds: int
     shut_out: set[str] = field(default_factory=set, init=False)
+    _slow: set[int] = field(default_factory=set, init=False)
 
-    def end(self, header: Header | None) -> None:
-        """Abort what the last owner of a partition, which wrote this header, has left open."""
-        owner = None if header is None else header.instance
-        if owner is None or owner == self.instance or owner in self.shut_out:
-            return
-        self.shut_out.add(owner)
-        log.info("copy %s left a transaction open; it is aborted", owner)
-        identity = transactional_id(self.plan.name, owner)
-        with suppress(DeliveryFailed):
-            self.client.copy_writer(identity, self.milliseconds).close()
+    def end_owner(self, header: Header | None) -> None:
+        """Abort what the last owner of a partition, which wrote this header, has left open.
 
-    def end_last(self, partition: int) -> None:
-        """Do so with the owner that wrote the newest block, and with whoever has one open."""
-        place = self.state.place(partition)
-        with closing(self.client.reader(self.state.topic.name)) as reader:
-            bounds = reader.bounds([place])[place]
-            self.end(last_header(reader, place, bounds, self.state.opened))
-        self.end_open(partition, bounds.end)
-
-    def end_open(self, partition: int, start: int) -> None:
-        """Do so with whoever wrote the newest block from an offset on, which is not committed.
-
-        A copy that died while it claimed a partition is named nowhere else.
+        Whoever gave the partition up properly has left nothing.
         """
-        place = self.state.place(partition)
-        with closing(self.client.reader(self.state.topic.name, committed=False)) as reader:
+        if header is not None and self._died(header):
+            self._end(header)
+
+    def end_open(self, partition: int) -> None:
+        """Abort what any of them has left open in the state of a partition.
+
+        Whoever sends the position of a partition has written a block of it before, in the same
+        transaction. Where none is open there, Kafka is slow, and nobody is to blame for that.
+        """
+        topic, place = self.state.topic.name, self.state.place(partition)
+        with closing(self.client.reader(topic)) as reader:
+            start = reader.bounds([place])[place].end
+        with closing(self.client.reader(topic, committed=False)) as reader:
             bounds = Bounds(start, reader.bounds([place])[place].end)
-            self.end(last_header(reader, place, bounds, self.state.opened))
+            for header in [*headers(reader, place, bounds, self.state.opened)]:
+                self._end(header)
+        if bounds.start == bounds.end and partition not in self._slow:
+            self._slow.add(partition)
+            log.warning(
+                "topic %s, partition %d: Kafka has not answered for a second, and no transaction "
+                "is open; waiting",
+                topic,
+                place,
+                extra={"topic": topic, "partition": place},
+            )
 
     def free_the_log(self, headers: Iterable[Header | None]) -> None:
         """Abort what dead owners left open in the internal log, which holds up all who read it.
@@ -88,7 +91,17 @@ class Predecessors:
 
     def _end_all(self, headers: Iterable[Header]) -> None:
         for one in headers:
-            self.end(one)
+            self._end(one)
+
+    def _end(self, header: Header) -> None:
+        owner = header.instance
+        if owner == self.instance or owner in self.shut_out:
+            return
+        self.shut_out.add(owner)
+        log.info("copy %s left a transaction open; it is aborted", owner)
+        identity = transactional_id(self.plan.name, owner)
+        with suppress(DeliveryFailed):
+            self.client.copy_writer(identity, self.milliseconds).close()
 
     def _died(self, header: Header) -> bool:
         return not header.left and header.instance != self.instance

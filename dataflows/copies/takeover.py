@@ -69,13 +69,14 @@ class Takeover:
 
     def owned(self, partitions: Sequence[int], member: GroupMember) -> list[Owned[Any]]:
         """Return partitions as their last owners left them; `StartRefused` if they cannot be."""
+        self.predecessors.shut_out.clear()
         taken = [self._owned(one, self._committed(one, member)) for one in partitions]
         self.predecessors.free_the_log(header for _, header in taken)
         return [owned for owned, _ in taken]
 
     def _committed(self, partition: int, member: GroupMember) -> int | None:
         """Ask for one position alone: only who owned that partition can hold it back."""
-        look = Patience(lambda: self.predecessors.end_last(partition))
+        look = Patience(lambda: self.predecessors.end_open(partition))
         seconds = LONGEST_SECONDS + self.milliseconds / 1000
         return member.committed([partition], seconds, look)[partition]
 
@@ -112,12 +113,8 @@ class Takeover:
         if followed is not None:
             bounds = Bounds(followed[1], bounds.end)
         with closing(self.client.reader(topic)) as reader:
-
-            def end_who_holds_it_up() -> None:
-                self.predecessors.end(found.header)
-                self.predecessors.end_open(partition, reader.position(place) or bounds.start)
-
-            _read_to(reader, place, bounds, found, Patience(end_who_holds_it_up))
+            look = Patience(lambda: self.predecessors.end_open(partition))
+            _read_to(reader, place, bounds, found, look)
         self._require_own(found)
         found.require_whole()
         if found.others:
@@ -182,7 +179,7 @@ class Takeover:
         topic, partition = account.topic, account.partition
         with closing(self.client.reader(topic, committed=False)) as reader:
             written = reader.bounds([partition])[partition].end
-        look = Patience(lambda: self.predecessors.end(header))
+        look = Patience(lambda: self.predecessors.end_owner(header))
         with closing(self.client.reader(topic)) as reader:
             while True:
                 committed = reader.bounds([partition])[partition]

@@ -40,6 +40,9 @@ class PolicyDocument:
             for key in collection.applies_to.keys or []:
                 self._of_key[key.encode()] = collection.id
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PolicyDocument) and self.section == other.section
+
     def collection_of(self, key: bytes) -> str | None:
         """Return the policies of the individual with this key, if any."""
         return self._of_key.get(key, self._default)

@@ -4,7 +4,8 @@ Records come in the order of the log. The newest generation counts whose first b
 older one is never used in its place, because budgets would go back.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Generic
 
 from pydantic import ValidationError
@@ -139,18 +140,14 @@ class ChainReader(Generic[Table]):
         self.table, self.header = self._fresh(), None
 
 
-def last_header(reader: Reader, partition: int, bounds: Bounds, opened: Opened) -> Header | None:
-    """Return the header of the newest block within bounds; its rows are not looked at."""
-    found = None
+def headers(reader: Reader, partition: int, bounds: Bounds, opened: Opened) -> Iterator[Header]:
+    """Yield the headers of the blocks within bounds; their rows are not looked at."""
     for batch in reader.read_range(partition, bounds.start, bounds.end):
         for key, value in zip(batch.keys, batch.values, strict=True):
             place = Place.of(key)
             if place is not None and place.piece == 0 and value is not None:
-                try:
-                    found = read(opened(partition, place.key, value))[0]
-                except (ValidationError, ValueError):
-                    continue
-    return found
+                with suppress(ValidationError, ValueError):
+                    yield read(opened(partition, place.key, value))[0]
 
 
 def _next(place: Place) -> Place:

@@ -1,7 +1,9 @@
 """What a pipeline has published by now, followed record by record, and judged."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from kafka import KafkaConsumer, TopicPartition
 
@@ -79,7 +81,7 @@ def check_one_content(written: Topic) -> int:
     again = 0
     for partition, records in written.items():
         for record in records:
-            name = dict(record.headers).get("fugu-release")
+            name = _name(record)
             if name is None:
                 continue
             content = partition, record.key, record.value, record.timestamp
@@ -87,6 +89,48 @@ def check_one_content(written: Topic) -> int:
             if contents.setdefault(name, content) != content:
                 raise Wrong(f"partition {partition}: one release was drawn twice, and differently")
     return again
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Count releases of peace that are missing, and those that came too often or changed."""
+
+    lost: int = 0
+    doubled: int = 0
+    drawn_twice: int = 0
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(
+            self.lost + other.lost,
+            self.doubled + other.doubled,
+            self.drawn_twice + other.drawn_twice,
+        )
+
+
+def tally(disturbed: Topic, undisturbed: Topic, written: Topic) -> Tally:
+    """Count by the names of releases; `written` holds aborted ones too."""
+    here, there = Counter(_names(disturbed)), Counter(_names(undisturbed))
+    contents: dict[bytes, set[tuple[bytes | None, bytes | None, int | None]]] = {}
+    for record in _records(written):
+        if name := _name(record):
+            contents.setdefault(name, set()).add((record.key, record.value, record.timestamp))
+    return Tally(
+        lost=sum((there - here).values()),
+        doubled=sum(count - 1 for count in here.values()),
+        drawn_twice=sum(len(found) - 1 for found in contents.values()),
+    )
+
+
+def _records(topic: Topic) -> Iterator[Record]:
+    return chain.from_iterable(topic.values())
+
+
+def _names(topic: Topic) -> Iterator[bytes]:
+    return (name for record in _records(topic) if (name := _name(record)))
+
+
+def _name(record: Record) -> bytes | None:
+    return dict(record.headers).get("fugu-release")
 
 
 def check_same_entries(disturbed: Iterable[Record], undisturbed: Iterable[Record]) -> None:

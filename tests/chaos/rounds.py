@@ -14,12 +14,14 @@ from tests.chaos.faults import Fault, Scene, everything_running
 from tests.chaos.loads import Load
 from tests.chaos.outcome import (
     Followed,
+    Tally,
     Topic,
     Wrong,
     check_equal,
     check_no_release_twice,
     check_one_content,
     check_same_entries,
+    tally,
 )
 from tests.faults.feeding import PARTITIONS, PacedFeed, paced_feed
 from tests.kafka.broker import Broker
@@ -73,6 +75,7 @@ class Rounds:
         self._source = self._topics("private", partitions=PARTITIONS)
         self._document = self._made()
         self.restarts = self.aborted = self.released = 0
+        self.tally = Tally()
 
     def _made(self) -> Document:
         """Return the pipeline, with topics of its own."""
@@ -138,11 +141,16 @@ class Rounds:
             process.wait_until(is_there, seconds=PATIENCE_SECONDS)
             if process.stop() != 0:
                 raise Wrong(process.stderr)
-            for mine, theirs in zip(followed.read_on(), other.read_on(), strict=True):
-                check_equal(mine, theirs)
-        for topic in sinks_of(self._document):
-            written = read_topic(bootstrap, topic, "read_uncommitted")
-            self.aborted += check_one_content(written)
+            found = list(zip(followed.read_on(), other.read_on(), strict=True))
+        written = [
+            read_topic(bootstrap, topic, "read_uncommitted") for topic in sinks_of(self._document)
+        ]
+        for (mine, theirs), all_of_it in zip(found, written, strict=True):
+            self.tally += tally(mine, theirs, all_of_it)
+        for mine, theirs in found:
+            check_equal(mine, theirs)
+        for all_of_it in written:
+            self.aborted += check_one_content(all_of_it)
         self._check_log(peaceful)
         if spent(disturbed) != spent(path):
             raise Wrong("the ledger says of some stream that it has spent something else")

@@ -1,19 +1,24 @@
 """What a round must notice, it notices: a record too many, too few, changed or drawn anew."""
 
-from dataclasses import replace
+import csv
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 
 from tests.chaos.faults import ALL, named
 from tests.chaos.loads import City
 from tests.chaos.outcome import (
+    Tally,
     Topic,
     Wrong,
     check_equal,
     check_no_release_twice,
     check_one_content,
     check_same_entries,
+    tally,
 )
+from tests.chaos.results import EQUAL, add, row
 from tests.chaos.rounds import FAULTS_PER_ROUND, plans
 from tests.faults.test_aggregate_crashes import BEGIN, SECOND, ZONES
 from tests.kafka.records import Record
@@ -57,6 +62,30 @@ def test_a_second_draw_of_one_release_is_told_also_of_aborted_ones() -> None:
     assert check_one_content({0: [release(b"a"), release(b"a")]}) == 1, "aborted, and came back"
     with pytest.raises(Wrong, match="drawn twice, and differently"):
         check_one_content({0: [release(b"a", b"1"), release(b"a", b"2")]})
+
+
+def test_what_is_lost_doubled_and_drawn_twice_is_counted_by_name() -> None:
+    assert tally(PEACE, PEACE, PEACE) == Tally()
+    assert tally({0: PEACE[0][:1], 1: []}, PEACE, PEACE) == Tally(lost=2)
+    assert tally({0: [*PEACE[0], *PEACE[0]], 1: PEACE[1]}, PEACE, PEACE) == Tally(doubled=2)
+    again = {0: [*PEACE[0], release(b"a"), release(b"b", b"1")], 1: PEACE[1]}
+    assert tally(PEACE, PEACE, again) == Tally(drawn_twice=1)
+    both = Tally(lost=1) + Tally(lost=1, doubled=2, drawn_twice=3)
+    assert both == Tally(lost=2, doubled=2, drawn_twice=3)
+
+
+def test_each_run_adds_a_row_with_its_faults_by_kind(tmp_path: Path) -> None:
+    results = tmp_path / "chaos.csv"
+    seen = {"records": 9, "released": 3, "rounds": 3, "came_again": 1, "restarts": 0}
+    made = row("kafka", "city", 7, ["scale", "kill", "scale"], Tally(), EQUAL, **seen)
+    lost = replace(made, lost=1, outcome="partition 0: 1 records, instead of 2")
+    add(made, results)
+    add(lost, results)
+    with results.open(newline="") as file:
+        one, other = csv.DictReader(file)
+    assert one == {name: str(value) for name, value in asdict(made).items()}
+    assert one["faults"] == "kill 1, scale 2"
+    assert (other["lost"], other["outcome"]) == ("1", "partition 0: 1 records, instead of 2")
 
 
 def test_an_entry_of_the_log_that_comes_twice_or_is_another_one_is_told() -> None:

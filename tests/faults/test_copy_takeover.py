@@ -8,6 +8,7 @@ from threading import Timer
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from fugu.dataflows.base.errors import GivenAway, ReleaseMismatch, StartRefused
 from fugu.dataflows.base.metrics import FOREIGN_WRITES
@@ -16,6 +17,7 @@ from fugu.dataflows.copies.planning import planned
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.group_metadata import GroupMetadata
 from fugu.dataflows.kafka.native.copy_writer import NativeCopyWriter
+from fugu.dataflows.kafka.native.group_member import NativeGroupMember
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.per_record import PerRecord
@@ -80,10 +82,9 @@ def test_noise_that_is_drawn_anew_after_an_abort_stops_the_pipeline(house: House
         scope = replace(plan.stage.scope, law=bytes(32))
         return replace(plan, stage=replace(plan.stage, scope=scope))
 
-    successor = house.successor(other_noise)
     with pytest.raises(ReleaseMismatch, match="release_mismatch"):
-        take_in(successor, house.fed)
-    successor.close()
+        take_in(house.successor(other_noise), house.fed)
+    house.copies.close()
     assert house.released() == []
 
 
@@ -256,6 +257,47 @@ def test_partitions_that_stay_are_not_read_back_when_copies_come_and_go(
     house.copies.running.remove(second)
     house.copies.settle(4)
     assert committed(house.bootstrap, house.document) == 4 * FEW
+
+
+@pytest.mark.slow
+def test_a_broker_that_is_slow_to_tell_positions_shuts_out_no_copy_that_lives(
+    make: Callable[[int], House], caplog: pytest.LogCaptureFixture
+) -> None:
+    house = make(2)
+    first = house.first()
+    take_in(first, house.feed(partitions=[0, 1]))
+    first.cut()
+    second = house.copies.join("second")
+    member = second._member
+    assert isinstance(member, NativeGroupMember)
+    member._asking = _Slow(member._ask())
+    with caplog.at_level("INFO"):
+        house.copies.settle(1, 1)
+    assert "no transaction is open; waiting" in caplog.text
+    assert second._takeover.predecessors.shut_out == set()
+    house.feed(partitions=[0, 1])
+    for copy in (first, second):
+        take_in(copy, house.fed, *copy.owned)
+        copy.cut()
+    assert committed(house.bootstrap, house.document) == 4 * FEW
+
+
+class _Slow:
+    """A client whose questions for positions time out for a while, from the first one on."""
+
+    def __init__(self, asking: Consumer) -> None:
+        self._asking = asking
+        self._until = 0.0
+
+    def committed(self, *wanted: Any, timeout: float) -> list[TopicPartition]:
+        self._until = self._until or time.monotonic() + 2.5
+        if time.monotonic() < self._until:
+            time.sleep(0.2)
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        return self._asking.committed(*wanted, timeout=timeout)
+
+    def close(self) -> None:
+        self._asking.close()
 
 
 def test_an_encrypted_state_shows_no_key_and_opens_nowhere_else(

@@ -30,7 +30,9 @@ def test_the_file_of_every_kind_validates(kind: str, tmp_path: Path) -> None:
     assert fugu("init", path, "--kind", kind, "--yes").exit_code == 0
     result = fugu("validate", path)
     assert result.exit_code == 0, result.output
-    assert PipelineFile.read(path).pipeline.operator.kind == kind
+    pipeline = PipelineFile.read(path).pipeline
+    assert pipeline.operator.kind == kind
+    assert pipeline == PipelineFile.read(path).pipeline, "fugu state move compares two files"
 
 
 @pytest.mark.parametrize("kind", ["crr", "anonymize"])
