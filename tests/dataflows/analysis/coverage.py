@@ -16,15 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import fugu
-from fugu.dataflows.files.model_file import read_model_file
 from fugu.dataflows.kinds import KINDS, kinds_of
 from fugu.dataflows.kinds.families.collected import CollectedOperator
+from fugu.dataflows.kinds.families.models import ModelOperator
 from fugu.dataflows.kinds.families.policies import PolicyOperator
 from fugu.dataflows.kinds.families.temporal import TemporalOperator
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.markov_model import MarkovModel
 from tests.dataflows.analysis.sanitized import BEGIN, MINUTE, sanitized, sanitized_runs
-from tests.dataflows.kinds.example_files import ROOT, example_of
+from tests.dataflows.kinds.example_files import example_of
 
 SYMBOLS, EACH, TICKS, PEOPLE = 4, 6, 48, 1_000
 EVENING = 1_767_708_000_000
@@ -206,10 +206,8 @@ def true_figures(table: pa.Table, truth: Floats, window: int, kind: str) -> Floa
 def _users(kind: str, users: int, seed: int) -> tuple[Integers, Floats]:
     """Return truth `(users, EACH)`, and the shares among all such users."""
     rng = np.random.default_rng(seed)
-    if hasattr(KINDS[kind], "chain"):
-        model = read_model_file(ROOT / "deploy/examples/heart-zones.model.json").model()
-        assert isinstance(model, MarkovModel)
-        return _walks(model, users, rng)
+    if issubclass(KINDS[kind], ModelOperator):
+        return _walks(_model_of(kind), users, rng)
     habits = rng.dirichlet([2.0, 1.5, 1.0, 0.5], users)
     if kind.endswith("_ldp"):  # a report stands for the records that repeat it
         first = (habits.cumsum(axis=1) < rng.random((users, 1))).sum(axis=1)
@@ -220,14 +218,25 @@ def _users(kind: str, users: int, seed: int) -> tuple[Integers, Floats]:
     return np.minimum(truth, SYMBOLS - 1), np.array([2.0, 1.5, 1.0, 0.5]) / 5.0
 
 
+def _model_of(kind: str) -> MarkovModel:
+    """Return the model that the example of a kind declares."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = example_of(kind, Path(folder))
+        section = file.pipeline.operator
+        assert isinstance(section, ModelOperator)
+        model = section.chain(file)
+    assert isinstance(model, MarkovModel)
+    return model
+
+
 def _walks(model: MarkovModel, users: int, rng: Any) -> tuple[Integers, Floats]:
     truth = np.zeros((users, EACH), dtype=np.int64)
-    chance, shares = model.prior, np.zeros(SYMBOLS)
+    chance, shares = model.prior, np.zeros(model.symbols)
     rows = np.asarray(model.transition)
     for step in range(EACH):
         law = np.tile(chance, (users, 1)) if step == 0 else rows[truth[:, step - 1]]
         drawn = (law.cumsum(axis=1) < rng.random((users, 1))).sum(axis=1)
-        truth[:, step] = np.minimum(drawn, SYMBOLS - 1)
+        truth[:, step] = np.minimum(drawn, model.symbols - 1)
         shares += chance / EACH
         chance = chance @ rows
     return truth, shares
