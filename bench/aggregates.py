@@ -36,7 +36,7 @@ GROUPS = (10, 1_000, 100_000)
 GROUPS_OF_TOTALS = (10, 1_000)
 USERS = 100_000
 TICKS = 4
-"""Of which the first one is published, the others repeat it."""
+"""Ticks of a run: the first one is published, and the others repeat it."""
 PARTITIONS = 4
 
 PASS_THROUGH = "pass-through"

@@ -1,4 +1,4 @@
-"""What consuming and producing cost by themselves, in CPU time, on the real broker.
+"""Measure what consuming and producing cost by themselves, in CPU time, on the real broker.
 
 Twice: stock kafka-python calls, as in the baseline, and Fugu's reader and writer, which make and
 take columns and check every acknowledgement. Nothing piles up: the memory is that of a run.

@@ -27,7 +27,7 @@ START = 20_458 * DAY
 """A Monday."""
 PARTITIONS = 4
 POLICIES = 5
-"""Of a collection."""
+"""Policies of a collection."""
 LARGEST = 14.5
 """Kilowatts, in hundredths of which everything is counted."""
 

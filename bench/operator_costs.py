@@ -1,4 +1,4 @@
-"""What every local operator costs per record, by how many users there are and how keys are spread.
+"""Measure every local operator per record, by the number of users and the spread of keys.
 
 Batches of decoded records go through the lift of one partition, without Kafka. The baseline of a
 row is the same operator under 1,000 users who send alike.
@@ -108,7 +108,7 @@ def measure_operator(
 
 
 def senders(spread: str, users: int, rng: np.random.Generator) -> Integers:
-    """Who sends each record of a batch."""
+    """Return who sends each record of a batch."""
     alike = rng.integers(users, size=RECORDS)
     if spread == "zipf":
         weights = 1.0 / np.arange(1, users + 1) ** 1.2

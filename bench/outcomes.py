@@ -1,4 +1,4 @@
-"""Whether every record of a source topic has exactly one outcome, and the right one.
+"""Check that every record of a source topic has exactly one outcome, and the right one.
 
 The check reads both output topics: which record a release belongs to shows in its release id, which
 only the pipeline itself can compute.
@@ -26,7 +26,7 @@ class WrongOutcomes(RuntimeError):
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Of all records; dead letters by reason."""
+    """Count the outcomes of all records; dead letters by reason."""
 
     releases: int
     dead_letters: dict[str, int]

@@ -1,4 +1,4 @@
-"""What a measurement leaves behind: NAME.json for machines, NAME.md for people."""
+"""Write the pages of a measurement: NAME.json for machines, NAME.md for people."""
 
 import os
 import platform
@@ -77,7 +77,7 @@ def _today() -> str:
 
 
 def _machine() -> dict[str, str]:
-    """What the figures depend on."""
+    """Return what the figures depend on."""
     versions = {name: version(name) for name in _LIBRARIES}
     return {
         "processor": f"{os.cpu_count()} x {_processor()}",

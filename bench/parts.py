@@ -1,4 +1,4 @@
-"""What every part between the two clients costs, in CPU microseconds per record.
+"""Measure every part between the two clients, in CPU microseconds per record.
 
 Batches go through the stages of a run in one process, without Kafka. `lift` and `publish` are whole
 stages; the parts of the first are counted while it runs, those of the second done once more. What

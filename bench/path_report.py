@@ -7,7 +7,7 @@ from bench.path_results import Results
 
 
 def path_page(results: Results) -> Page:
-    """What a person wants to know, most important first."""
+    """Return what a person wants to know, most important first."""
     return Page(
         "path",
         "Throughput",

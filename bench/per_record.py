@@ -15,7 +15,7 @@ from fugu.operators.randomness import RELEASE_ID_BYTES, RELEASE_IDS_PER_BLOCK, D
 
 
 def decode(codec: Codec, batch: Batch) -> list[tuple[int, int, bytes, object]]:
-    """What is accepted: offset, time, key and value."""
+    """Return what is accepted: offset, time, key and value."""
     accepted: list[tuple[int, int, bytes, object]] = []
     for offset, timestamp, key, content, _ in batch.records():
         if not key or len(key) > LARGEST_KEY_BYTES:

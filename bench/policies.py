@@ -56,7 +56,7 @@ PARTS = (DECODE, BOUND, PARTIALS, TIMELINE, STEP, FIGURES)
 _RECORDS = 100_000
 _LARGEST_VALUE = 1_000_000
 _SAMPLED = 29
-"""Of so many ticks the state is encoded in one."""
+"""The state is encoded in one of so many ticks."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class TickCost:
 
     @property
     def in_all(self) -> float:
-        """Of a tick from records to figures."""
+        """Return the microseconds of a tick, from records to figures."""
         return sum(self.microseconds[part] for part in PARTS)
 
 
@@ -117,7 +117,7 @@ class Town:
         return {part: spent / ticks.get(part, WEEK) * 1e6 for part, spent in seconds.items()}
 
     def _partial_sums(self) -> list[PartialSums]:
-        """Of all records."""
+        """Return the partial sums of all records."""
         tables = [RowTable(self._bounding.start) for _ in range(PARTITIONS)]
         closed: list[PartialSums] = []
         for batch in self.meters.batches:

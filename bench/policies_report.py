@@ -13,7 +13,7 @@ from bench.timelines import TimelineCost
 def policies_page(
     ticks: Sequence[TickCost], timelines: Sequence[TimelineCost], command: str, load_before: float
 ) -> Page:
-    """What is written and shown."""
+    """Return what is written and shown."""
     return Page(
         "policies",
         "Aggregates under policies",

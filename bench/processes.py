@@ -27,7 +27,7 @@ class Round:
 
     @property
     def ratio(self) -> float:
-        """Of two processes for each of one."""
+        """Return the figure of two processes relative to that of one."""
         return self.two / self.one
 
 
@@ -46,7 +46,7 @@ class Results:
 
     @property
     def is_claim_measured(self) -> bool:
-        """Whether there are processors enough."""
+        """Return whether there are processors enough."""
         return self.processors >= _PROCESSORS
 
     @property

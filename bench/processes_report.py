@@ -8,7 +8,7 @@ from bench.processes import CLAIM, Results
 
 
 def processes_page(results: Results) -> Page:
-    """What a person wants to know."""
+    """Return what a person wants to know."""
     settings, rounds = results.settings, results.rounds
     medians = median(one.one for one in rounds), median(one.two for one in rounds)
     rows = [["median", *figures(0, *medians), *figures(2, results.ratio)]]

@@ -58,7 +58,7 @@ class Advanced:
 
     @property
     def streams(self) -> int:
-        """Whose next value a step releases."""
+        """Return whose next value a step releases."""
         return self.rows * self.bins
 
     def of_a_stream(self, part: str) -> float:

@@ -9,7 +9,7 @@ from bench.realtime import COPY, PARTS, PASS_THROUGH, ROUNDS, STEP, Advanced
 
 
 def realtime_page(measured: Sequence[Advanced], command: str, load_before: float) -> Page:
-    """What is written and shown."""
+    """Return what is written and shown."""
     return Page(
         "realtime",
         "Real-time release",

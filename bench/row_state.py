@@ -60,7 +60,7 @@ class RowState:
 
     @property
     def median(self) -> Epoch:
-        """What most epochs cost."""
+        """Return what most epochs cost."""
         return _median([epoch for epochs in self.rounds for epoch in epochs])
 
     @property
@@ -75,7 +75,7 @@ class RowState:
 
     @property
     def epochs_a_generation(self) -> float:
-        """How many epochs one generation serves."""
+        """Return how many epochs one generation serves."""
         return median(len(epochs) for epochs in self.rounds)
 
 

@@ -28,7 +28,7 @@ def state_page(measured: StateResults) -> Page:
 
 
 def _document(measured: StateResults) -> dict[str, object]:
-    """Of the epochs only what is computed from them: a round has more than a hundred."""
+    """Return the document without single epochs: a round has more than a hundred."""
     return {
         "settings": asdict(measured.settings),
         "row_log": [

@@ -108,7 +108,7 @@ def samplers_grid(measured: list[SamplerRate]) -> Grid:
 
 
 def samplers_page(measured: list[SamplerRate], load_before: float) -> Page:
-    """What is written and shown."""
+    """Return what is written and shown."""
     return Page(
         "samplers",
         "Samplers",

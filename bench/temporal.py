@@ -99,7 +99,7 @@ def measure_temporal(
 
 
 def measure_speeds(most_users: int, say: Callable[[str], None]) -> list[Speed]:
-    """Of every mechanism with every window, kind of ticks, and number of users."""
+    """Measure every mechanism with every window, kind of ticks, and number of users."""
     speeds = []
     for users in (FEW_USERS, most_users):
         say(f"making the records of {users:,} users")
@@ -114,7 +114,7 @@ def measure_speeds(most_users: int, say: Callable[[str], None]) -> list[Speed]:
 
 
 def measure_sizes(say: Callable[[str], None]) -> list[Size]:
-    """Of every mechanism with every window and kind of ticks."""
+    """Measure the state of every mechanism with every window and kind of ticks."""
     sizes, (first, second) = [], seconds_of(FEW_USERS, 2)
     for ticks, mechanism, window in product(TICKS, KINDS, WINDOWS):
         say(f"state: {mechanism}, k = {window}, {ticks}")

@@ -1,4 +1,4 @@
-"""What policies ask of a tick, by the number of collections: time, and what is open."""
+"""Measure what policies ask of a tick, by the number of collections: time, and what is open."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from fugu.operators.swellfish.timeline import Policies
 
 COLLECTIONS = (1, 10, 100, 300, 1_000)
 _SAMPLED = 29
-"""Of so many ticks what is open is counted in one, each day at other hours."""
+"""Open intervals are counted in one of so many ticks, each day at other hours."""
 
 
 @dataclass(frozen=True)

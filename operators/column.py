@@ -1,4 +1,4 @@
-"""What all columns have in common."""
+"""Present arrays of several kinds as sequences of cells."""
 
 from abc import abstractmethod
 from collections.abc import Sequence

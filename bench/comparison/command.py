@@ -1,4 +1,4 @@
-"""What `python -m bench peers` does with its options."""
+"""Run `python -m bench peers` as its options say."""
 
 import os
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class UnknownContestant(ValueError):
 
 @dataclass(frozen=True)
 class Choice:
-    """How long and whom."""
+    """Choose how long is measured, and whom."""
 
     rounds: int
     seconds: float

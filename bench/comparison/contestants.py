@@ -1,4 +1,4 @@
-"""Who is measured: Fugu in several forms, and its peers."""
+"""List who is measured: Fugu in several forms, and its peers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ _CRR: Mapping[str, object] = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where a contestant finds its topics, the model, and room for its files."""
+    """Tell a contestant where it finds its topics, the model, and room for its files."""
 
     bootstrap: str
     source: str
@@ -49,7 +49,7 @@ class Contestant:
     with_latency: bool = True
 
     def command(self, python: Path, place: Place) -> list[str]:
-        """How to start it."""
+        """Return how to start it."""
         raise NotImplementedError
 
 

@@ -78,7 +78,7 @@ def model_of(alphabet: list[str]) -> MarkovModel:
 
 @dataclass(frozen=True)
 class Truth:
-    """What one partition holds: user and symbol of every record, in order."""
+    """Hold what is in one partition: user and symbol of every record, in order."""
 
     users: Integers
     symbols: Integers

@@ -29,7 +29,7 @@ class WrongOutput(RuntimeError):
 
 @dataclass(frozen=True)
 class Checked:
-    """What was compared."""
+    """Hold what was compared."""
 
     records: int
     compared: int

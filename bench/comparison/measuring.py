@@ -50,7 +50,7 @@ class Latency:
 
 @dataclass(frozen=True)
 class Bench:
-    """What all measurements have in common."""
+    """Hold what all measurements have in common."""
 
     topics: Topics
     folder: Path
@@ -116,7 +116,7 @@ class Bench:
         return Latency(rate, len(waited), p50, p99, largest, processors)
 
     def _waits(self, source: str, sink: str, *, same_partition: bool) -> Floats:
-        """Of all records after the first seconds."""
+        """Return how long records waited, those of the first seconds left out."""
         before = [self.topics.times(source, number) for number in range(self.partitions)]
         after = [self.topics.times(sink, number) for number in range(self.partitions)]
         if same_partition:

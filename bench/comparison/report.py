@@ -20,7 +20,7 @@ _NOTES = (
 
 
 def peers_page(results: Results) -> Page:
-    """What a person wants to know, fastest first."""
+    """Return what a person wants to know, fastest first."""
     settings = results.settings
     ordered = sorted(
         results.results,

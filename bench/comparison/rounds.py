@@ -22,7 +22,7 @@ _NOT_INSTALLED = "not installed: "
 
 @dataclass(frozen=True)
 class Settings:
-    """What was asked for, and how busy the machine was already (load average of a minute)."""
+    """Hold what was asked for, and how busy the machine was already (load average of a minute)."""
 
     command: str
     records: int
@@ -35,7 +35,7 @@ class Settings:
 
 @dataclass
 class Result:
-    """What one contestant did; `failed` says in one line why there is nothing, or no more."""
+    """Hold what one contestant did; `failed` says in one line why there is nothing, or no more."""
 
     contestant: Contestant
     speeds: list[Speed] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Results:
 
     @property
     def failures(self) -> list[str]:
-        """Who failed although it is installed."""
+        """Return who failed although it is installed."""
         return [
             f"{one.contestant.name}: {one.failed}"
             for one in self.results

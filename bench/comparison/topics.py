@@ -1,4 +1,4 @@
-"""What the bench does with topics: make, look at, read and remove them."""
+"""Make, look at, read and remove the topics of the bench."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager

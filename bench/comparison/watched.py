@@ -24,7 +24,7 @@ _TAIL = 2_000
 
 @dataclass(frozen=True)
 class Cost:
-    """Of the whole process tree so far."""
+    """Hold what the whole process tree has cost so far."""
 
     cpu_seconds: float
     peak_mebibytes: float
@@ -85,7 +85,7 @@ class Watched:
 
     @property
     def said(self) -> str:
-        """What it has logged."""
+        """Return what it has logged."""
         return self._log.read_text(errors="replace")
 
     def cost(self) -> Cost:
@@ -133,7 +133,7 @@ def speed(
     seconds: float,
     source_records: float,
 ) -> Speed:
-    """Of so many seconds after a warm-up of so many seconds since the first output.
+    """Measure so many seconds, after a warm-up of so many seconds since the first output.
 
     It begins and ends with an output, and ends early if the source does.
     """

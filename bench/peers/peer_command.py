@@ -1,4 +1,4 @@
-"""What every peer is told, and the signal that stops it. Nothing but Python."""
+"""Read what every peer is told, and stop it at a signal. Nothing but Python is needed."""
 
 import argparse
 import signal

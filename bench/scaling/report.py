@@ -43,7 +43,7 @@ def scaling_page(results: Results) -> Page:
 
 
 def label(axis: str, case: Case) -> str:
-    """What is varied, as people write it."""
+    """Return what is varied, as people write it."""
     value = getattr(case, axis)
     return f"{value:,}" if isinstance(value, int) else str(value)
 

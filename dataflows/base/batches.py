@@ -106,6 +106,10 @@ class RefusedRecords:
     timestamps: list[int] = field(default_factory=list)
     keys: list[bytes] = field(default_factory=list)
 
+    def at(self, places: Sequence[int]) -> "RefusedRecords":
+        """Return some of the records, in the order of these places."""
+        return RefusedRecords(*([column[i] for i in places] for column in vars(self).values()))
+
 
 @dataclass(frozen=True)
 class Decoded:
@@ -134,17 +138,19 @@ class Decoded:
         """Return the records before an offset, and those from there on."""
         before = np.searchsorted(np.asarray(self.offsets, dtype=np.int64), offset)
         places = np.arange(len(self.offsets))
-        return self._at(places[:before], lambda at: at < offset), self._at(
+        return self._kept(places[:before], lambda at: at < offset), self._kept(
             places[before:], lambda at: at >= offset
         )
 
     def without(self, offsets: Collection[int]) -> "Decoded":
         """Leave out records at these offsets, whether they are accepted or refused."""
         kept = [place for place, offset in enumerate(self.offsets) if offset not in offsets]
-        return self._at(np.array(kept, dtype=np.int64), lambda at: at not in offsets)
+        return self._kept(np.array(kept, dtype=np.int64), lambda at: at not in offsets)
 
-    def _at(self, places: Integers, holds: Callable[[int], bool]) -> "Decoded":
-        refused = [i for i, at in enumerate(self.refused.offsets) if holds(at)]
+    def at(self, places: Integers) -> "Decoded":
+        """Return the accepted records at these places, which ascend; the same if it is all."""
+        if len(places) == len(self.offsets):
+            return self
         return replace(
             self,
             offsets=selected(self.offsets, places),
@@ -152,10 +158,15 @@ class Decoded:
             keys=selected(self.keys, places),
             values=self.values[places],
             events=None if self.events is None else selected(self.events, places),
+        )
+
+    def _kept(self, places: Integers, holds: Callable[[int], bool]) -> "Decoded":
+        """Return these accepted records, and the refused ones whose offset `holds`."""
+        refused = [i for i, at in enumerate(self.refused.offsets) if holds(at)]
+        return replace(
+            self.at(places),
             dead=self.dead.without({at for at in self.dead.offsets if not holds(at)}),
-            refused=RefusedRecords(
-                *([column[i] for i in refused] for column in vars(self.refused).values())
-            ),
+            refused=self.refused.at(refused),
         )
 
 

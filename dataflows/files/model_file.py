@@ -168,6 +168,11 @@ def read_json(path: Path) -> object:
 
 def read_model_file(path: Path) -> ModelFile:
     """Read a model file; `ConfigurationError` names the file and what is wrong."""
+    if not path.exists():
+        raise ConfigurationError(
+            f"{path} cannot be read (No such file or directory). Write the path of a model file: "
+            "fugu model learn makes one from public data, and fugu init writes an example of one"
+        )
     try:
         return ModelFile.model_validate(read_json(path))
     except ValidationError as error:

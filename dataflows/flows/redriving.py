@@ -15,7 +15,6 @@ from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Outgoing, S
 from fugu.dataflows.flows.letters import Choice, chosen_letters, genuine
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.partitioner import partitions_of
-from fugu.dataflows.stages.batch_result import picked
 from fugu.dataflows.state.redrive import Output, Tally
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.column import selected
@@ -113,7 +112,7 @@ class Redriving:
         else:
             homes = partitions_of(decoded.keys, admission.partitions, admission.partitioner)
         for home in np.unique(homes).tolist():
-            own = picked(decoded, np.flatnonzero(homes == home))
+            own = decoded.at(np.flatnonzero(homes == home))
             yield home, replace(own, dead=DeadLetters())
 
     def _release(self, home: int, decoded: Decoded) -> DeadLetters:

@@ -76,5 +76,6 @@ class AdaptiveCrrOperator(ModelOperator, SymbolOperator):
             "confidence is the probability that the published symbol is the true one, given "
             "everything published; 1 minus its mean is the expected share of wrong symbols.",
             "published shares are biased towards likely symbols and towards what was there before; "
-            "average the posteriors instead (AdaptiveRelease.observe, over all records in order).",
+            "fugu.read(...).shares() undoes that. A program of your own averages the posteriors "
+            "instead (AdaptiveRelease.observe, over all records in order).",
         ]

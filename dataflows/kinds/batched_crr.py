@@ -96,6 +96,7 @@ class BatchedCrrOperator(ModelOperator):
             "the stream; 1 minus its mean is the expected share of wrong ones.",
             "a repeated list is the last one again and says nothing new, and while a budget is "
             "exhausted there is one for every record.",
-            "released shares are biased towards likely symbols; average the posteriors instead "
+            "released shares are biased towards likely symbols; fugu.read(...).shares() undoes "
+            "that. A program of your own averages the posteriors instead "
             "(BatchedRelease.observe over the releases of each key, in order).",
         ]

@@ -57,6 +57,7 @@ class PimOperator(ModelOperator, SymbolOperator):
             "confidence is the probability that the released symbol is the true one, given all "
             "releases of the stream, if the model is right; 1 minus its mean is the expected "
             "share of wrong releases.",
-            "released shares are biased towards likely symbols; average the posteriors instead "
+            "released shares are biased towards likely symbols; fugu.read(...).shares() undoes "
+            "that. A program of your own averages the posteriors instead "
             "(PlanarIsotropicResponse.observe over the releases of each key, in order).",
         ]

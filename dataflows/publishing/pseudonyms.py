@@ -9,7 +9,7 @@ from fugu.operators.keyed_prefix import WORTH_HASHING, KeyedPrefix
 from fugu.operators.secret import Secret
 
 _REMEMBERED = 100_000
-"""Of so many of the last users, what no compiled code makes is made once."""
+"""The number of latest users whose pseudonyms are kept, where no compiled code makes them."""
 
 
 @dataclass

@@ -12,8 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Reason, RefusedRecords
-from fugu.operators.column import selected
+from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Reason
 from fugu.operators.integer_column import column_of
 
 
@@ -26,9 +25,7 @@ def without_times_ahead(batch: Batch, decoded: Decoded, most: int, field: str) -
     if refused.offsets:
         late = _ahead(batch, refused.offsets, refused.timestamps, most).tolist()
         kept = [place for place, ahead in enumerate(late) if not ahead]
-        refused = RefusedRecords(
-            *([column[i] for i in kept] for column in vars(refused).values()),
-        )
+        refused = refused.at(kept)
     ahead = _ahead(batch, decoded.offsets, decoded.timestamps, most)
     if not ahead.any():
         return replace(decoded, refused=refused)
@@ -38,17 +35,8 @@ def without_times_ahead(batch: Batch, decoded: Decoded, most: int, field: str) -
     for offset, arrival in zip(offsets.tolist(), np.maximum(written, 0).tolist(), strict=True):
         dead.add(offset, arrival, Reason.TOO_FAR_AHEAD, field)
     dead.extend(decoded.dead)
-    there = np.flatnonzero(~ahead)
-    return replace(
-        decoded,
-        offsets=selected(decoded.offsets, there),
-        timestamps=selected(decoded.timestamps, there),
-        keys=selected(decoded.keys, there),
-        values=decoded.values[there],
-        events=None if decoded.events is None else selected(decoded.events, there),
-        dead=dead.in_order(),
-        refused=refused,
-    )
+    accepted = decoded.at(np.flatnonzero(~ahead))
+    return replace(accepted, dead=dead.in_order(), refused=refused)
 
 
 def _ahead(

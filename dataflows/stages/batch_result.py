@@ -6,7 +6,6 @@ import numpy as np
 
 from fugu.dataflows.base.batches import Decoded, Reason, Sanitized, Spending
 from fugu.dataflows.base.errors import BudgetExhausted
-from fugu.operators.column import selected
 from fugu.operators.columns import joined, taken
 from fugu.operators.mechanism import Integers, Kind, Releases
 
@@ -42,28 +41,13 @@ def in_input_order(rounds: list[Advanced]) -> Advanced:
     )
 
 
-def picked(decoded: Decoded, index: Integers) -> Decoded:
-    """Return some of the records, in the order of these indices; the same if it is all of them."""
-    if len(index) == len(decoded.offsets):
-        return decoded
-    events = decoded.events
-    return replace(
-        decoded,
-        offsets=selected(decoded.offsets, index),
-        timestamps=selected(decoded.timestamps, index),
-        keys=selected(decoded.keys, index),
-        values=decoded.values[index],
-        events=None if events is None else selected(events, index),
-    )
-
-
 def without(decoded: Decoded, refused: dict[int, Reason]) -> Decoded:
     """Return the records that are not refused; those that are become dead letters."""
     if not refused:
         return decoded
     for index, reason in refused.items():
         decoded.dead.add(decoded.offsets[index], decoded.timestamps[index], reason)
-    return picked(decoded, np.delete(np.arange(len(decoded.offsets)), list(refused)))
+    return decoded.at(np.delete(np.arange(len(decoded.offsets)), list(refused)))
 
 
 def sanitized(accepted: Decoded, advanced: Advanced) -> Sanitized:
@@ -81,9 +65,9 @@ def sanitized(accepted: Decoded, advanced: Advanced) -> Sanitized:
         )
     shown = np.flatnonzero(kinds != Kind.SUPPRESSED)
     if len(shown) < len(kinds):
-        fresh, releases = picked(fresh, shown), _taken(releases, shown)
+        fresh, releases = fresh.at(shown), _taken(releases, shown)
     at = np.argsort(advanced.reached)
-    reached = picked(accepted, advanced.reached[at])
+    reached = accepted.at(advanced.reached[at])
     levels = advanced.levels[at].tolist()
     return Sanitized(
         accepted.partition,

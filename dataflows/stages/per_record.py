@@ -23,7 +23,6 @@ from fugu.dataflows.stages.batch_result import (
     NOTHING,
     Advanced,
     in_input_order,
-    picked,
     sanitized,
     without,
 )
@@ -171,7 +170,7 @@ class PerRecord(StreamStage):
         if self.deduplication is not None and accepted.events is not None:
             again, remembered = self.deduplication.sifted(state, row, accepted.events, exhausted)
             index = np.flatnonzero(~again)
-        chosen = picked(accepted, index)
+        chosen = accepted.at(index)
         inputs, draws = Inputs(chosen.values), self._draws(chosen)
         run = self._running.run(self.own(state), row[index], inputs, draws)
         for column in remembered.values():
@@ -223,7 +222,7 @@ class PerRecord(StreamStage):
         return Advanced(index, releases, index[new], level[new])
 
     def _step(self, state: State, accepted: Decoded, index: Integers) -> tuple[State, Releases]:
-        chosen, inner = picked(accepted, index), self.own(state)
+        chosen, inner = accepted.at(index), self.own(state)
         if self._elapse is not None:
             inner = self._elapse(inner, chosen.timestamps)
         return self.mechanism.step(inner, Inputs(chosen.values), self._draws(chosen))

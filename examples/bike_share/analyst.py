@@ -18,8 +18,8 @@ BARS_95 = 1.96
 
 @dataclass(frozen=True, eq=False)
 class Figures:
-    """Of one group, tick by tick: an estimate, its standard error, whether it was measured or only
-    predicted, and what of the budget was spent and remained then, in units of rho."""
+    """Hold, for one group, the estimate of each tick, its standard error, whether it was measured
+    or only predicted, and what of the budget was spent and remained then, in units of rho."""
 
     starts: list[int]
     values: Floats

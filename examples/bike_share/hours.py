@@ -15,7 +15,7 @@ from fugu.operators.realtime.real_time_release import RealTimeRelease
 
 HOURS = {7: "every other day", 28: "twice a day", 84: "six times a day", 312: "every hour"}
 _HALVINGS = 12
-"""Of epsilon, to a thousandth."""
+"""Halvings of an interval of epsilon, which find it to a thousandth."""
 
 
 def epsilon_of(hours: int) -> float:

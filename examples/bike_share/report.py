@@ -1,4 +1,4 @@
-"""What the analyst found beside the truth, which only a generated example knows."""
+"""Compare what the analyst found with the truth, which only a generated example knows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Released:
 
     @property
     def measured(self) -> Array:
-        """Which ticks were."""
+        """Return which ticks were measured."""
         return self.figures[next(iter(DISTRICTS))].measured
 
     @property
@@ -40,12 +40,12 @@ class Released:
 
     @cached_property
     def values(self) -> Floats:
-        """What was released, `(ticks, districts)`."""
+        """Return what was released, `(ticks, districts)`."""
         return np.stack([self.figures[name].values for name in DISTRICTS], axis=1)
 
     @cached_property
     def held(self) -> Array:
-        """Where the bars hold the true count, `(ticks, districts)`."""
+        """Return where the bars hold the true count, `(ticks, districts)`."""
         lower, upper = (
             np.stack([self.figures[name].bars[end] for name in DISTRICTS], axis=1) for end in (0, 1)
         )
@@ -68,7 +68,7 @@ class Released:
 
 
 def table(released: Released) -> Table:
-    """How wrong figures are, and how often bars hold the truth."""
+    """Return how wrong figures are, and how often bars hold the truth."""
     busiest, measured = released.busiest, released.measured
     name = list(DISTRICTS)[busiest]
     shown = Table(
@@ -102,7 +102,7 @@ def table(released: Released) -> Table:
 
 
 def budget_line(released: Released) -> str:
-    """What the last figures say was spent, and remains."""
+    """Return what the last figures say was spent, and remains."""
     figures, measured = released.figures[next(iter(DISTRICTS))], released.measured
     return (
         f"Budget: {figures.spent[-1]:.4f} rho spent, {figures.remaining[-1]:.4f} left; "

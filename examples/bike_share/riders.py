@@ -59,7 +59,7 @@ class Riders:
 
     @cached_property
     def rentals(self) -> Rentals:
-        """Of two weeks, and those of the crew that closes them."""
+        """Return the rentals of two weeks, and those of the crew that closes them."""
         random, riders = np.random.default_rng(self.seed), self.riders
         home, work, out = (
             random.choice(len(DISTRICTS), size=riders, p=shares)
@@ -91,8 +91,8 @@ class Riders:
         return Rentals(made, rider[order], district[order])
 
     def counts(self) -> Integers:
-        """How many riders there were, `(ticks, districts)`; who rents twice in an hour is counted
-        where the latest rental was."""
+        """Return how many riders there were, `(ticks, districts)`; who rents twice in an hour is
+        counted where the latest rental was."""
         rentals = self.rentals
         contributions = (rentals.made // WIDTH_MS) * self.riders + rentals.rider
         _, backwards = np.unique(contributions[::-1], return_index=True)
@@ -103,7 +103,7 @@ class Riders:
 
     @property
     def records(self) -> int:
-        """How many are sent."""
+        """Return how many records are sent."""
         return len(self.rentals.made)
 
     def raw(self) -> Iterator[RawRecord]:

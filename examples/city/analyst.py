@@ -19,8 +19,8 @@ BARS_95 = log(20.0) / sqrt(2.0)
 
 @dataclass(frozen=True, eq=False)
 class Figures:
-    """Of one group: a figure for each tick, its standard error, and whether it was published then
-    or is the last published one again."""
+    """Hold, for one group, the figure of each tick, its standard error, and whether it was
+    published then or is the last published one again."""
 
     starts: list[int]
     values: Floats

@@ -47,7 +47,7 @@ class People:
 
     @cached_property
     def zones(self) -> Integers:
-        """Where everybody is in each tick; -1 where nothing was sent."""
+        """Return where everybody is in each tick; -1 where nothing was sent."""
         random, people = np.random.default_rng(self.seed), self.people
         homes, works, evenings = np.array(list(ZONES.values())).T
         home, work, out = (
@@ -69,14 +69,14 @@ class People:
         return np.where(random.random(at.shape) < _OFF, -1, at)
 
     def counts(self) -> Integers:
-        """How many people were in each zone, `(ticks, zones)`."""
+        """Return how many people were in each zone, `(ticks, zones)`."""
         return np.stack(
             [np.bincount(at[at >= 0], minlength=len(ZONES)) for at in self.zones.T[:TICKS]]
         )
 
     @property
     def records(self) -> int:
-        """How many were sent."""
+        """Return how many records were sent."""
         return int((self.zones >= 0).sum())
 
     def raw(self, begin: int) -> Iterator[RawRecord]:

@@ -1,4 +1,4 @@
-"""What the analyst found beside the truth, which only a generated example knows."""
+"""Compare what the analyst found with the truth, which only a generated example knows."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class Released:
         return np.stack([np.asarray(getattr(figures[zone], name)) for zone in ZONES], axis=1)
 
     def held(self, strategy: str) -> Array:
-        """Where the bars hold the true count."""
+        """Return where the bars hold the true count."""
         lower, upper = (
             np.stack([self.by_strategy[strategy][zone].bars[end] for zone in ZONES], axis=1)
             for end in (0, 1)
@@ -32,7 +32,7 @@ class Released:
 
 
 def table(released: Released) -> Table:
-    """How wrong figures are, and how often bars hold the truth."""
+    """Return how wrong figures are, and how often bars hold the truth."""
     shown = Table(
         title=f"{released.truth.size:,} figures; the mean true count is "
         f"{released.truth.mean():.0f}",

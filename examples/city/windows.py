@@ -22,7 +22,7 @@ _PEOPLE, _RUNS = 3_000, 20
 
 
 def mean_error(strategy: str, window: int, counts: Integers, runs: int = _RUNS) -> float:
-    """Of all figures of `counts (ticks, zones)`, over so many runs."""
+    """Return the mean error of all figures of `counts (ticks, zones)`, over so many runs."""
     mechanism = _KINDS[strategy](counts.shape[1], window, epsilon=1.0, sensitivity=2)
     errors = []
     for run in range(runs):

@@ -1,1 +1,1 @@
-"""Which of 5,000 pages are read most, from a sanitized clickstream."""
+"""Find the most read of 5,000 pages in a sanitized clickstream."""

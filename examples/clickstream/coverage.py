@@ -33,7 +33,7 @@ _EPSILON = 4.0
 _TASTES = (0.0, 0.3)
 _POPULATION = 200_000
 _NUMBERS_AT_ONCE = 80_000
-"""Of beliefs: so many stay in a processor's cache."""
+"""Numbers of beliefs at once: so many stay in a processor's cache."""
 
 
 def streams_of(clicks: Sequence[Click]) -> list[Integers]:

@@ -1,4 +1,4 @@
-"""What the analyst found beside the truth, which only a generated example knows."""
+"""Compare what the analyst found with the truth, which only a generated example knows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.responses.frequency_estimates import FrequencyEstimate
 
 SMALLEST_SHARE = 0.002
-"""Of pages whose bars are counted: below it, few clicks stand behind a share."""
+"""The smallest share of a page whose bar is counted: below it, few clicks stand behind a share."""
 _SHOWN = 15
 
 
@@ -33,7 +33,7 @@ class Shares:
 
     @property
     def held(self) -> NDArray[np.bool_]:
-        """Whether the interval holds the true share."""
+        """Return whether the interval holds the true share."""
         return (self.bars[:, 0] <= self.truth) & (self.truth <= self.bars[:, 1])
 
     @property
@@ -43,7 +43,7 @@ class Shares:
         return ranked[self.truth[ranked] >= SMALLEST_SHARE]
 
     def verdict(self) -> str:
-        """How many bars are right."""
+        """Return how many bars are right."""
         held, share = int(self.held[self.frequent].sum()), f"{100 * SMALLEST_SHARE:g} %"
         return (
             f"{held} of {len(self.frequent)} pages with a true share of {share} or more lie within "

@@ -47,7 +47,7 @@ class Site:
 
     @cached_property
     def links(self) -> list[list[int]]:
-        """Where each page leads to, the most prominent link first."""
+        """Return where each page leads to, the most prominent link first."""
         random = Random(self.seed)
         return [self._links_of(page, random) for page in range(self.pages)]
 

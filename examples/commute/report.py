@@ -1,4 +1,4 @@
-"""What the analyst found beside the truth, and what both topics tell about one rider."""
+"""Compare what the analyst found with the truth, and tell what both topics say about a rider."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -65,7 +65,7 @@ class Released:
 
 
 def table(released: Released) -> Table:
-    """How wrong counts are, how often bars hold, and what is told about one rider."""
+    """Return how wrong counts are, how often bars hold, and what is told about one rider."""
     shown = Table(
         title=f"{released.truth.size:,} counts; the mean true count is {released.truth.mean():.0f}",
         caption="nats are about the zone of the rider whose reports cost most, to a reader who "

@@ -35,7 +35,7 @@ class Riders:
 
     @cached_property
     def zones(self) -> Integers:
-        """Where everybody is in each tick, `(riders, ticks + 1)`."""
+        """Return where everybody is in each tick, `(riders, ticks + 1)`."""
         random = np.random.default_rng(self.seed)
         ahead = np.cumsum(MOVES, axis=1)
         at = [random.choice(len(ZONES), size=self.riders, p=_HOMES)]
@@ -45,13 +45,13 @@ class Riders:
         return np.stack(at, axis=1)
 
     def counts(self) -> Integers:
-        """How many riders are in each zone, `(ticks, zones)`."""
+        """Return how many riders are in each zone, `(ticks, zones)`."""
         columns = self.zones.T[: self.ticks]
         return np.stack([np.bincount(at, minlength=len(ZONES)) for at in columns])
 
     @property
     def records(self) -> int:
-        """How many are sent."""
+        """Return how many records are sent."""
         return self.zones.size
 
     def raw(self, begin: int) -> Iterator[RawRecord]:

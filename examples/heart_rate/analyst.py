@@ -63,7 +63,7 @@ def by_tick(
 
 
 def moving_average(series: Floats, width: int = 10) -> Floats:
-    """Of the ticks around each one, leaving out those without a value; series are rows."""
+    """Average the ticks around each one, leaving out those without a value; series are rows."""
     around = [(0, 0)] * (series.ndim - 1) + [(width // 2, width - width // 2 - 1)]
     windows = np.lib.stride_tricks.sliding_window_view(
         np.pad(series, around, constant_values=np.nan), width, axis=-1
@@ -75,7 +75,7 @@ def moving_average(series: Floats, width: int = 10) -> Floats:
 
 
 def ticks_in_zones(series: Floats, period: int) -> Integers:
-    """How many ticks of every period were in each zone, `(rows, periods, zones)`."""
+    """Return how many ticks of every period were in each zone, `(rows, periods, zones)`."""
     rows, ticks = series.shape
     periods = series.reshape(rows, ticks // period, period)
     zone = np.where(np.isnan(periods), -1, np.digitize(periods, _LIMITS))

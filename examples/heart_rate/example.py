@@ -28,7 +28,7 @@ from fugu.operators.temporal.threshold import ThresholdPerturbation
 _PEOPLE = 100
 _NOISE_SEED = 11
 _RANGE_BPM = 190.0
-"""Of heart rates, from 30 to 220: what noise on values would have to hide."""
+"""The width of the range of heart rates, 30 to 220, which noise on values would have to hide."""
 PIPELINE = Path(__file__).with_name("pipeline.yaml")
 
 
@@ -115,6 +115,6 @@ def _series(
 
 
 def _noisy(truth: Floats, epsilon: float) -> Floats:
-    """What Laplace noise on values would leave."""
+    """Return what Laplace noise on values would leave."""
     random = np.random.default_rng(_NOISE_SEED)
     return truth + random.laplace(0.0, _RANGE_BPM / epsilon, truth.shape)

@@ -99,7 +99,7 @@ def _clock(hours: float, _: object) -> str:
 
 
 def _displaced(truth: Floats, told: Floats, window: int) -> list[tuple[int, int]]:
-    """When values came and when they left, of those that only one value can have been."""
+    """Return when values came and when they left, of those that only one value can have been."""
     pairs = []
     for left in range(len(told)):
         before = max(0, left - window + 1)
@@ -110,5 +110,5 @@ def _displaced(truth: Floats, told: Floats, window: int) -> list[tuple[int, int]
 
 
 def _runner(truth: Floats) -> int:
-    """Who runs longest."""
+    """Return who runs longest."""
     return int(np.argmax((truth > _RUNNING).sum(axis=1)))

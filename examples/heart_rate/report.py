@@ -1,4 +1,4 @@
-"""What the analyst found beside the truth, which only a generated example knows."""
+"""Compare what the analyst found with the truth, which only a generated example knows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _SHOWN = 4
 
 
 class Errors(NamedTuple):
-    """Of one question, asked of three kinds of series."""
+    """Hold the errors of one question, asked of three kinds of series."""
 
     published: float
     moved_back: float
@@ -53,7 +53,7 @@ class Recovered:
         return Errors(*(_error(truth, question(series)) for series in told))
 
     def lost(self) -> str:
-        """How many readings never came out, and that the others came out as they were."""
+        """Return how many readings never came out, and that the others came out as they were."""
         total = int((~np.isnan(self.truth)).sum())
         there = int((~np.isnan(self.published)).sum())
         return (
@@ -94,5 +94,5 @@ def errors_table(recovered: Recovered) -> Table:
 
 
 def _error(truth: Array, told: Array) -> float:
-    """Where both have a value."""
+    """Return the error of ticks at which both have a value."""
     return float(np.nanmean(np.abs(told - truth)))

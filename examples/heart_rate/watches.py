@@ -32,7 +32,7 @@ class Watches:
 
     @cached_property
     def bpm(self) -> Floats:
-        """What was measured; not a number where the watch was off."""
+        """Return what was measured; not a number where the watch was off."""
         random = np.random.default_rng(self.seed)
         measured = np.empty((self.people, MINUTES))
         for person in range(self.people):
@@ -47,7 +47,7 @@ class Watches:
 
     @property
     def readings(self) -> int:
-        """How many there are."""
+        """Return how many readings there are."""
         return int((~np.isnan(self.bpm)).sum())
 
     def names(self) -> list[bytes]:
@@ -67,7 +67,7 @@ class Watches:
 
     @cached_property
     def _milliseconds(self) -> Integers:
-        """When in a minute each watch measures."""
+        """Return when in a minute each watch measures."""
         return np.random.default_rng(self.seed + 1).integers(0, MINUTE_MS, self.people)
 
     def _on_the_way(self, people: Integers, minutes: Integers) -> Integers:
@@ -83,7 +83,7 @@ class Watches:
 
 
 def _effort(random: np.random.Generator) -> Floats:
-    """What a person does in every minute of the day."""
+    """Return what a person does in every minute of the day."""
     effort = np.full(MINUTES, _AWAKE)
     wakes, sleeps = random.normal(7 * 60, 40), random.normal(22.7 * 60, 35)
     minute = np.arange(MINUTES)

@@ -36,7 +36,7 @@ class Figures:
         return self.values - reach, self.values + reach
 
     def share(self, status: str) -> float:
-        """Of ticks that became this."""
+        """Return the share of ticks that have this status."""
         return self.status.count(status) / len(self.status)
 
 
@@ -63,7 +63,7 @@ def read_topic(topic: str, **settings: Any) -> Figures:
 
 
 def figures_of(found: list[dict[str, Any]]) -> Figures:
-    """Of the values of records, in any order; `uniform` has neither status nor policies."""
+    """Return the figures of records in any order; `uniform` has neither status nor policies."""
     found = sorted(found, key=lambda figure: int(figure["start"]))
     return Figures(
         [figure["start"] for figure in found],

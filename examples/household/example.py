@@ -157,5 +157,5 @@ def write_change(client: Client, topic: str) -> None:
 
 
 def decisions(log: str) -> list[str]:
-    """What a pipeline said of changes of policies."""
+    """Return what a pipeline said of changes of policies."""
     return re.findall(r"policies: (.*)", log)

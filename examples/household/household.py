@@ -79,7 +79,7 @@ class Household:
 
     @property
     def window(self) -> int:
-        """How many ticks its longest interval has: w of mechanisms that know no intervals."""
+        """Return the ticks of its longest interval: w of mechanisms that know no intervals."""
         return max(one.ticks for one in self.occurrences)
 
     def timeline(self) -> Policies:

@@ -62,7 +62,7 @@ class Meters:
 
     @cached_property
     def kilowatts(self) -> Floats:
-        """What everybody draws in each tick, `(households, ticks)`."""
+        """Return what everybody draws in each tick, `(households, ticks)`."""
         random, shape = np.random.default_rng(self.seed), (self.households, TICKS + 1)
         base = random.lognormal(np.log(0.25), 0.4, self.households)[:, None]
         drawn = base * random.lognormal(0.0, 0.25, shape)
@@ -85,12 +85,12 @@ class Meters:
                 drawn[using, np.minimum(begins + tick, TICKS)] += use.kilowatts
 
     def totals(self) -> Floats:
-        """What all draw together."""
+        """Return what all draw together."""
         return np.asarray(self.kilowatts[:, :TICKS].sum(axis=0))
 
     @property
     def records(self) -> int:
-        """How many are sent."""
+        """Return how many records are sent."""
         return self.kilowatts.size
 
     def raw(self, first: int = 0, last: int = TICKS) -> Iterator[RawRecord]:

@@ -1,4 +1,4 @@
-"""What the analyst found beside the truth, which only a generated example knows."""
+"""Compare what the analyst found with the truth, which only a generated example knows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ def protected_table(released: Released) -> Table:
 
 
 def whose_table(released: Released) -> Table:
-    """Whose noise it is, and how wrong the figures are there."""
+    """Return whose noise it is, and how wrong the figures are there."""
     ticks = range(FIRST_TICK, FIRST_TICK + len(released.truth))
     place, errors = released.noise.places(ticks), released.errors("unicorn")
 
@@ -70,7 +70,7 @@ def whose_table(released: Released) -> Table:
 
 
 def errors_table(released: Released) -> Table:
-    """How wrong figures are, and what became of ticks."""
+    """Return how wrong figures are, and what became of ticks."""
     truth, hidden = released.truth, released.by_strategy["unicorn"].sensitivities > 0
     shown = Table(
         title=f"{len(truth)} figures; the mean true one is {truth.mean():.0f} kW",

@@ -1,4 +1,4 @@
-"""What mechanisms err on the series of zones, given what a household wants hidden.
+"""Measure errors of mechanisms on the series of zones, given what a household wants hidden.
 
 Every mechanism releases every zone again and again, once for each draw of noise and for each
 household, whose policies are everybody's in that run. Errors are those of figures in kW, absolute

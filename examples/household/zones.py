@@ -1,4 +1,4 @@
-"""What 20 zones of a power grid draw, hour by hour for half a year, in units of 10 W.
+"""Generate what 20 zones of a power grid draw by the hour in half a year, in units of 10 W.
 
 Each zone has days, weeks and one season, each at a time of its own, and what is left is correlated
 from hour to hour.
@@ -23,7 +23,7 @@ UNITS_PER_KW = 100
 DAILY, WEEKLY, SEASONAL, REST = 0.22, 0.05, 0.12, 0.06
 """Amplitudes, and the standard deviation of the rest, relative to the mean."""
 KEPT = 0.8
-"""Of the rest, from hour to hour."""
+"""The share of the rest that is kept from hour to hour."""
 
 
 def zone_series(seed: int) -> Integers:

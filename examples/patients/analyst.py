@@ -18,7 +18,7 @@ Point = tuple[int, str]
 
 @dataclass(frozen=True)
 class Record:
-    """What one record says: the category of a diagnosis, and points in the order of time."""
+    """Hold what one record says: the category of a diagnosis, and points in the order of time."""
 
     category: str
     points: tuple[Point, ...]
@@ -55,8 +55,8 @@ def read_topic(topic: str, **settings: Any) -> list[Window]:
 
 
 def singled_out(records: Iterable[Record], crowd: int, known: int) -> tuple[int, int]:
-    """How many records somebody finds among fewer than `crowd`, or with one category for more than
-    half of all that match, who knows so many points of a person."""
+    """Count the records that somebody finds who knows so many points of a person: among fewer than
+    `crowd`, or with one category for more than half of all that match."""
     listed = list(records)
     matching: dict[tuple[Point, ...], list[int]] = {}
     for number, record in enumerate(listed):

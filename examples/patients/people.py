@@ -74,7 +74,7 @@ class People:
 
     @property
     def records(self) -> int:
-        """How many were sent."""
+        """Return how many records were sent."""
         return self.people * (DAYS * len(HOURS) + 1)
 
     def raw(self, begin: int) -> Iterator[RawRecord]:

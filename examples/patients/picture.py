@@ -32,7 +32,7 @@ def save(released: Released, path: Path) -> None:
 
 
 def _steps(records: list[Record]) -> Counter[tuple[str, str, str]]:
-    """How many go from one place to the next one that their record has, by category."""
+    """Return how many go from one place to the next one that their record has, by category."""
     steps = Counter[tuple[str, str, str]]()
     for record in records:
         places = [place for _, place in record.points]

@@ -1,4 +1,4 @@
-"""Whom an attacker finds in what was recorded, in what stage 1 leaves, and in the release."""
+"""Count whom an attacker finds in the records, in what stage 1 leaves, and in the release."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ TITLES = {"recorded": "recorded", "thesis": "stage 1 (thesis)", "repair": "relea
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """What was recorded from `begin` on, and what each procedure made of it."""
+    """Hold what was recorded from `begin` on, and what each procedure made of it."""
 
     people: People
     begin: int
@@ -36,12 +36,12 @@ class Released:
             ]
 
     def found(self, name: str) -> tuple[int, int]:
-        """How many records are singled out, over all days: among few people, and by category."""
+        """Count records that are singled out, over all days: among few people, and by category."""
         both = [singled_out(records, CROWD, KNOWN) for records in self.days(name)]
         return sum(few for few, _ in both), sum(told for _, told in both)
 
     def points(self, name: str) -> int:
-        """How many points there are, over all days."""
+        """Return how many points there are, over all days."""
         return sum(len(record.points) for records in self.days(name) for record in records)
 
 

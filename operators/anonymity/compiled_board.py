@@ -1,4 +1,4 @@
-"""What the repair keeps count of, and how one removed point changes it."""
+"""Keep the counts of the repair, and change them by one removed point."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What anonymised windows leave open to somebody who knows a few points."""
+"""State what anonymised windows leave open to somebody who knows a few points."""
 
 from dataclasses import dataclass
 from fractions import Fraction

@@ -10,9 +10,9 @@ from fugu.operators.estimates.share_reader import PredictingReader, ShareReader
 from fugu.operators.mechanism import Floats, Integers, Releases, State, TimedMechanism
 
 _NUMBERS_AT_ONCE = 400_000
-"""Of beliefs, for streams that are read together."""
+"""The most numbers of beliefs that are held at once, for streams that are read together."""
 _TOLD_AT_ONCE = 4_000_000
-"""Of estimates, for all releases of those streams."""
+"""The most numbers of estimates that are held at once, for all releases of those streams."""
 
 
 @dataclass(frozen=True, eq=False)

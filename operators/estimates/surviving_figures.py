@@ -21,7 +21,7 @@ from fugu.operators.wevent.strategy import Strategy
 from fugu.operators.wevent.tick import standard_errors
 
 _NUMBERS = 200_000
-"""Of errors, of all groups and particles."""
+"""The most numbers of errors that are held at once, of all groups and particles."""
 _FEWEST, _MOST = 200, 2_000
 _LARGEST_CONFIDENCE = 0.99
 """Tails beyond it are no matter of so few particles."""

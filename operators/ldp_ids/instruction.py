@@ -1,4 +1,4 @@
-"""What a collector asks of its users at a tick, and what they answered: the only two messages."""
+"""Define the only two messages: what a collector asks of its users at a tick, and their answer."""
 
 from dataclasses import dataclass
 

@@ -27,7 +27,7 @@ from fugu.operators.wevent.limits import (
 from fugu.operators.wevent.tick import Tick, digests, kinds_of, standard_errors
 
 PARTS = 5
-"""Of the share of a tick; one of them is for grouping."""
+"""Parts that the share of a tick is divided into; one of them is for grouping."""
 REACH = 5
 """theta, in scales of noise."""
 LONGEST = 100

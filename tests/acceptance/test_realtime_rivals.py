@@ -30,7 +30,7 @@ from tests.operators.realtime.series import (
 RESULTS = Path(__file__).parent / "results" / "realtime_rivals.txt"
 RUNS, FEW, TOLERANCE = 100, 20, 0.10
 UNITS, LARGEST = 100, 20.0
-"""Of a value, for mechanisms that count; they take no larger epsilon, but smaller sensitivities."""
+"""Units of a value, for mechanisms that count: sensitivities shrink where epsilon cannot grow."""
 
 
 class Case(NamedTuple):

@@ -78,7 +78,7 @@ class Streams:
             )
 
     def ticks(self, rows: Sequence[int]) -> Integers:
-        """Of the next position: no step, one or several later than the last, or earlier."""
+        """Return ticks of the next position: the same as the last, later by some, or earlier."""
         at = np.array([len(self.releases[row]) for row in rows], dtype=np.int64)
         return at * (at + np.array(rows, dtype=np.int64)) % 23
 

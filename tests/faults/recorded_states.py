@@ -63,7 +63,7 @@ OPERATORS: dict[str, dict[str, Any]] = {
     "budget_distribution": {"epsilon": 1.0, "window": 8, **FIGURES},
     "real_time": {"epsilon": 2.0, "delta": 1e-6, "horizon": 30, **FIGURES},
 }
-"""Of each kind whose state, or whose law, another version may change."""
+"""Settings of each kind whose state or law another version may change."""
 WITH_BUDGET = ("crr", "adaptive_crr", "batched_crr", "cold_start_crr")
 UNDER_POLICIES = "unicorn"
 """Recorded by `recorded_policies`."""

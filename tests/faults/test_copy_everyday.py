@@ -54,7 +54,7 @@ def test_releases_that_retention_has_removed_are_not_missed(house: House) -> Non
 def test_a_ledger_in_which_others_have_a_transaction_open_is_no_obstacle(
     make: Callable[..., House], topics: TopicFactory
 ) -> None:
-    """Of a pipeline whose epochs take minutes there is nearly always one."""
+    """A pipeline whose epochs take minutes nearly always has one open."""
     ledger = topics("ledger", partitions=1, configs={"cleanup.policy": "compact"})
     house = make(1, {"ledger": {"topic": ledger}, "budget": {"total": 6.0}})
     copy = house.first()
@@ -237,7 +237,7 @@ def test_a_copy_that_stood_still_in_a_restore_begins_again_and_is_not_refused(
 def test_positions_are_told_while_another_member_keeps_the_group_waiting(
     make: Callable[..., House],
 ) -> None:
-    """Of an aggregate it may be the other member of the same process, which waits for this one."""
+    """For an aggregate, it may be the other member of the same process, which waits for this."""
     house = make(2)
     first, second = house.first(), house.copies.join("second")
     deadline = time.monotonic() + 30

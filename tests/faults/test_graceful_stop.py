@@ -12,7 +12,7 @@ from tests.kafka.topics import TopicFactory
 
 RECORDS = 6_000
 ENDINGS = ("stopped, state is written\n", "the state is as it was\n")
-"""Of a pipeline that had begun, and of one that had not, because all was published before."""
+"""Last lines of a pipeline that had begun, and of one for which nothing was left to publish."""
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=lambda how: how.name)

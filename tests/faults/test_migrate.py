@@ -190,7 +190,7 @@ def fresh_releases(bootstrap: str, *sinks: str) -> Counter[bytes]:
 def test_epsilon_and_total_change_and_what_was_spent_counts(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:
-    """Of 8 nats, 5 are spent: 6 more releases of half a nat each, wherever it is killed."""
+    """Spend 5 of 8 nats: 6 more releases of half a nat each follow, wherever it is killed."""
     document = grr_pipeline(bootstrap, topics, 6.0)
     old = write_pipeline(tmp_path, document).rename(tmp_path / "old.yaml")
     run_over(bootstrap, document, old, TRUTHS[:5])

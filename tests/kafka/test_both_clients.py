@@ -25,7 +25,7 @@ LARGE = b'{"zone":"vigorous","more":"%s"}' % (b"x" * 900_000)
 READABLE = ["none", "gzip"] + [
     codec for codec, has in (("lz4", has_lz4), ("snappy", has_snappy), ("zstd", has_zstd)) if has()
 ]
-"""Of the ways to compress, those that the installed kafka-python reads."""
+"""Compressions that the installed kafka-python reads."""
 
 
 def good(numbers: Iterable[int]) -> list[Record]:

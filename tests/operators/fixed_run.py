@@ -72,7 +72,7 @@ def _whole(entries: dict[int, float]) -> tuple[dict[int, float], float]:
 
 
 def digest(mechanisms: Iterable[ConditionalRandomizedResponse], rows: int = ROWS) -> str:
-    """Of every byte that the run lets out or keeps."""
+    """Return a digest of every byte that the run releases or keeps."""
     hasher = blake2b(digest_size=32)
     for mechanism in mechanisms:
         scope = DrawScope(Secret(bytes(32)), "fixed", "run", 1, mechanism.law_digest())

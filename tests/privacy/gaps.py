@@ -64,5 +64,5 @@ def seen_at(ticks: Path, law: TruthLaw, symbols: int) -> TruthLaw:
 
 
 def truth_probabilities(law: TruthLaw, symbols: int, steps: int) -> Floats:
-    """Of all truths, in lexicographic order."""
+    """Return the probabilities of all truths, in lexicographic order."""
     return np.array([law(truth) for truth in product(range(symbols), repeat=steps)])

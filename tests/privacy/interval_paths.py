@@ -87,6 +87,6 @@ def follow(
 
 
 def _keys(state: State, rows: Integers) -> Iterator[object]:
-    """Of what the future depends on."""
+    """Yield keys of all that the future depends on."""
     columns = [column[rows].tolist() for name, column in state.items() if name != "history"]
     return map(repr, zip(*columns, strict=True))

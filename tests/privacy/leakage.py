@@ -5,7 +5,7 @@ from fugu.operators.mechanism import EnumerableMechanism, Floats
 from fugu.operators.sip.chain import Chain
 
 ROUNDING = 1e-12
-"""Of the doubles that the enumeration adds up; of ledgers, which are rounded up, it is one unit."""
+"""Rounding of the doubles that the enumeration adds up; ledgers are rounded up by one unit."""
 
 
 def all_sequences(mechanism: EnumerableMechanism, steps: int) -> Sequences:

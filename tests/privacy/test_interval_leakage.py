@@ -95,7 +95,7 @@ def test_the_output_within_an_interval_tells_of_an_earlier_one_and_that_costs_tw
 
 
 def marginal(transcripts: Transcripts, truth: list[int]) -> Counter[tuple[int, ...]]:
-    """Of what is published at ticks 2 and 3."""
+    """Return the law of what is published at ticks 2 and 3."""
     law: Counter[tuple[int, ...]] = Counter()
     for published, probability in transcripts.sequences(truth):
         assert published[0] == published[2]
@@ -136,7 +136,7 @@ class Whole(Unicorn):
 
 
 def test_samples_that_get_all_of_epsilon_tell_half_as_much_again() -> None:
-    """Of two ticks that change in opposite directions, after the first release."""
+    """Change two ticks in opposite directions, after the first release."""
     timeline = FixedTimeline(((Occurrence(0, 3, (1, 1)),),), 1)
     ratios = [
         followed(kind, timeline).largest_ratio([0, 1, 0, 0], [0, 0, 1, 0])

@@ -64,7 +64,7 @@ def sums(draws: int) -> Floats:
 
 
 def exact_delta(steps: int, draws: int, epsilon: float) -> float:
-    """Of `draws` draws each of which is moved by `steps`: the loss depends on their sum only."""
+    """Return delta of `draws` draws, each moved by `steps`: the loss depends on their sum only."""
     likely = sums(draws)
     total = np.arange(len(likely)) - (len(likely) - 1) // 2
     loss = (draws * steps**2 - 2.0 * steps * total) / (2.0 * DEVIATION**2)

@@ -45,7 +45,7 @@ SUPREMA = {
     "budget_absorption": 1.0,
     "pba": 13 / 16,
 }
-"""Of epsilon: what the publications and decisions of a window cost at most."""
+"""Shares of epsilon that the publications and decisions of a window cost at most."""
 
 
 @cache

@@ -14,7 +14,6 @@ from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.mechanisms import deduplication_of
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.batch_result import picked
 from fugu.dataflows.stages.per_record import PerRecord, exhaustible
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.columns import joined, taken
@@ -126,7 +125,7 @@ def batches(decoded: Decoded, size: int) -> Iterator[Decoded]:
         end = bisect_left(refused.offsets, rest[0]) if rest else len(refused.offsets)
         between, at = slice(at, end), end
         came = refused.offsets[between], refused.timestamps[between], refused.keys[between]
-        records = picked(decoded, chosen)
+        records = decoded.at(chosen)
         yield replace(records, dead=DeadLetters(), refused=RefusedRecords(*came))
 
 

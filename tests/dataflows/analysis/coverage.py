@@ -71,7 +71,7 @@ LONGER = {"ts_sample": 960}
 FEWER = 20
 """Users of each of five questions of a run about values displaced in time."""
 FIRST_SEED = 20_000
-"""Of runs that nothing was chosen by."""
+"""The first seed of runs that no choice was based on."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from tests.dataflows.analysis.coverage import of_figures, of_means, of_shares
 
 pytestmark = pytest.mark.slow
 LEAST, MOST = 0.90, 0.99
-"""Of so few runs; `make acceptance` holds .93 to .97 of 200."""
+"""Bounds for so few runs; `make acceptance` asks for .93 to .97 of 200."""
 
 
 @pytest.mark.parametrize("kind", ["grr", "crr"])

@@ -15,7 +15,7 @@ from fugu.operators.wevent.uniform import Uniform
 from tests.dataflows.kinds.test_aggregate_section import read
 
 CAPPED: dict[str, Any] = {"at_most": 3, "per": "6h"}
-"""Of ticks of 15 minutes, 24 of them."""
+"""A cap whose period has 24 ticks of 15 minutes."""
 GAUSSIAN = ("real_time", "running_total")
 KINDS = (*GAUSSIAN, "uniform")
 

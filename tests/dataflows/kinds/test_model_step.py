@@ -161,7 +161,7 @@ def sanitized(
 
 
 def belief_of(made: Configured, table: RowTable) -> Any:
-    """Of the one stream, with the steps that readers know of."""
+    """Return the belief about the one stream, with the steps that readers know of."""
     return table.gather(table.rows_of([b"alice"]))["belief"][0].tolist()
 
 

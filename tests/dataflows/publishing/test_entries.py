@@ -305,7 +305,7 @@ def test_where_it_may_have_said_too_much_the_weaker_promise_is_read(pipeline: st
 
 
 def test_a_delta_that_was_stated_per_release_stays_that() -> None:
-    """Of what has an epsilon for more than a release."""
+    """Check promises with an epsilon for more than a release."""
     release, windows = earlier("laplace").guarantees[0], earlier("uniform").guarantees[0]
     assert 0.0 < release.finite_precision_delta < 1e-17
     assert release.delta_per_release == 0.0

@@ -33,7 +33,7 @@ TUESDAY, WEDNESDAY, THURSDAY = (
 
 
 def asked() -> Floats:
-    """Of each tick: by how much a household can change it, in kW."""
+    """Return by how much a household can change each tick, in kW."""
     document = PolicyDocument.read(EXAMPLE)
     policies, added = document.policies, change(CHANGE_KEY, CHANGE, document).to_bytes()
     after = policies.changed(b"", added, FIRST_TICK + CHANGED_AT)

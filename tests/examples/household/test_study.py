@@ -28,7 +28,7 @@ def errors(name: str, number: int) -> Floats:
 
 
 def scales(home: Household) -> dict[str, Floats]:
-    """Of noise, tick by tick, in kW, from occurrences alone; 0 at exact ticks."""
+    """Return the scales of noise, tick by tick, in kW, from occurrences alone; 0 at exact ticks."""
     change, affected = np.zeros(TICKS), np.zeros(TICKS)
     for one in home.occurrences:
         ticks = slice(one.start, one.end + 1)

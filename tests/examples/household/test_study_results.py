@@ -36,7 +36,7 @@ def test_factors_are_of_errors_in_the_same_run() -> None:
 
 
 def test_a_standard_error_says_how_far_other_runs_are_off() -> None:
-    """Of 60 studies: the spread of their results, beside what each says of itself."""
+    """Compare the spread of the results of 60 studies with the error that each states of itself."""
     studies = [drawn(1.0, seed) for seed in range(100, 160)]
     results = [study.typical("Sample", 0.5) for study in studies]
     said = [study.standard_error(lambda part: part.typical("Sample", 0.5)) for study in studies]

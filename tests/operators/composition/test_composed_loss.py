@@ -62,7 +62,7 @@ def test_section_4_has_these_deltas(
 
 
 def test_real_time_pipelines_come_to_the_figures_of_the_issue() -> None:
-    """Of the exact account's own noise, and of the noise that zCDP asks for, which is stronger."""
+    """Compose the exact account's own noise, and the stronger noise that zCDP asks for."""
     exact, zcdp = (GaussianLoss(squares, 624) for squares in (112_621_999, 99_358_614))
     assert nats_of([exact] * 2, 2e-6) == pytest.approx(4.288, abs=5e-4)
     assert nats_of([zcdp] * 2, 2e-6) == pytest.approx(3.994, abs=5e-4)

@@ -94,7 +94,7 @@ QUARTER, HOUR, DAY = 15 * 60_000, 3_600_000, 24 * 3_600_000
 def windows(
     ticks: int, width: int | None, epsilon: float = 1.0, delta: float = 0.0, **more: Any
 ) -> Spend:
-    """Of a pipeline with a budget for any so many ticks."""
+    """Return the spend of a pipeline with a budget for any so many ticks."""
     told: dict[str, Any] = {"neighbours": CONTRIBUTIONS, "tick_by_tick": True, **more}
     promise = replace(
         LDP,

@@ -91,7 +91,7 @@ def test_the_variance_of_a_report_is_the_printed_one(epsilon: float, variance: f
 
 
 def test_bars_hold_the_count_in_95_of_100_runs_of_mixed_budgets() -> None:
-    """Of users with epsilon 0.5, 1 and 4, and some without a report."""
+    """Users have epsilon 0.5, 1 and 4, and some have no report."""
     rng, users, runs = np.random.default_rng(5), 500, 800
     truth = rng.integers(SYMBOLS - 1, size=users)
     f = 1.0 / (np.exp(rng.choice([0.5, 1.0, 4.0], size=users) / 2.0) + 1.0)[:, None]

@@ -230,7 +230,7 @@ def test_an_oracle_that_does_not_exist_is_refused(kind: type[Collector]) -> None
 
 
 def test_what_is_asked_is_within_the_budget_of_a_window() -> None:
-    """Of the rule itself; the users keep to it whatever is asked (`test_reporting`)."""
+    """Check the rule itself; users keep to it whatever is asked (`test_reporting`)."""
     for kind in BY_BUDGET:
         mechanism = kind(3, window=5, epsilon=1.0)
         amounts = asked(mechanism, [True, False, False, True, True] * 5)

@@ -16,7 +16,7 @@ ROWS, COORDINATES = 67, 3
 
 
 def digest() -> str:
-    """Of every byte that the run lets out."""
+    """Return a digest of every byte that the run releases."""
     hasher = blake2b(digest_size=32)
     scope = DrawScope(Secret(bytes(32)), "fixed", "noise", 1, bytes(32))
     values = (np.arange(ROWS * COORDINATES).reshape(ROWS, COORDINATES) * 7919) % 1001

@@ -24,7 +24,7 @@ class SimulatedDraws:
 
 
 def p_value(drawn: Integers, probabilities: Floats) -> float:
-    """Of a chi-square test that values 0, 1, 2, ... were drawn with these probabilities."""
+    """Return p of a chi-square test that 0, 1, 2, ... were drawn with these probabilities."""
     counts = np.bincount(drawn, minlength=len(probabilities))
     expected = probabilities / probabilities.sum() * len(drawn)
     assert len(counts) == len(expected)

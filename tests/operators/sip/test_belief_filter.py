@@ -119,7 +119,7 @@ def compare(mechanism: ConditionalRandomizedResponse, expected: Enumeration) -> 
 
 
 def test_a_skipped_position_is_one_that_nobody_saw() -> None:
-    """Of every chain: the belief after a release and a skip sums over what was skipped."""
+    """For every chain, the belief after a release and a skip sums over what was skipped."""
     first = random_chain(3, seed=1)
     second = random_second_order(3, 4, seed=1)
     for model, law in (

@@ -225,7 +225,7 @@ def test_a_reader_learns_exactly_what_the_step_computed() -> None:
 
 
 def test_where_doubles_cannot_follow_the_belief_predictions_are_counted() -> None:
-    """Of releases, skipped positions and gaps; the law pays for what the belief may be off by."""
+    """Count releases, skips and gaps; the law pays for what the belief may be off by."""
     timed = ConditionalRandomizedResponse(STICKY, 1.0, gaps=Gaps(1, longest=100))
     assert "predictions" not in CRR.start(1)
     state = timed.elapse(timed.start(1), np.array([0]))

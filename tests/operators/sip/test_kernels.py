@@ -76,7 +76,7 @@ def test_two_symbols_have_the_least_error_there_is(name: str) -> None:
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_keyed_draws_give_the_law(name: str) -> None:
-    """Of 30,000 streams that all hold one truth."""
+    """Draw for 30,000 streams that all hold one truth."""
     mechanism = KERNELS[name].configured(MODEL, 1.3)
     scope = DrawScope(Secret(bytes(range(32))), "tests", "crr", 1, mechanism.law_digest())
     draws = scope.draws([b"key"] * ROWS, record_positions("topic", 0, range(ROWS)))

@@ -261,7 +261,7 @@ def test_days_left_out_beyond_the_last_one_of_a_policy_are_not_looked_at() -> No
 
 
 def test_days_left_out_cost_no_year_more_than_they_are_spread_over() -> None:
-    """Of a calendar without a first day, nothing is looked at before the first day left out."""
+    """A calendar without a first day is not looked at before the first day that is left out."""
     when = Calendar(GREENWICH, (0,), 0, HOUR, except_days=(date(2026, 5, 1), date(2026, 12, 25)))
     looked_at = stretches([Admitted(Policy("work", when, 1, (5,)))], 0, HOURLY, days=35)
     assert sum(last - first for first, last in looked_at) < 24 * 400

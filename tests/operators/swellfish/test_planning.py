@@ -39,7 +39,7 @@ def test_a_plan_looks_less_far_ahead_where_many_intervals_are_open() -> None:
 
 
 def test_however_many_different_charges_are_spent_as_much_is_left() -> None:
-    """Of 1,000 ticks that count, 900 are spent, no two alike; the others may share the rest."""
+    """Spend 900 of 1,000 ticks that count, no two alike; the others may share the rest."""
     one = FixedTimeline(((Occurrence(0, 999, (1,) * 1000),),), 9)
     spent = np.arange(1, 901) * (CAP // 10**6)
     ledgers = Ledgers.decoded([b""]).opened(np.array([0]), [one.relevance(0, b"").spans])

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from fugu.dataflows.base.batches import Decoded
-from fugu.dataflows.stages.batch_result import Advanced, picked
+from fugu.dataflows.stages.batch_result import Advanced
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators import budget
@@ -46,7 +46,7 @@ class ChargedOncePerRun(PerRecord):
         charged = RowTable(self.start)
         charged.rows_of(table.keys)
         charged.scatter(distinct, table.gather(distinct))
-        super()._run(charged, rows[first], picked(accepted, first))
+        super()._run(charged, rows[first], accepted.at(first))
         advanced = super()._run(table, rows, accepted)
         spent = charged.gather(distinct)["spent"]
         table.scatter(distinct, {**table.gather(distinct), "spent": spent})

@@ -88,7 +88,7 @@ def keeps_its_bound(mechanism: ThresholdDispatch, law: Floats) -> None:
     ],
 )
 def test_lags_that_are_seen_have_the_law_that_is_claimed(mechanism: TemporalPerturbation) -> None:
-    """Of the release at tick k, which can come from k values."""
+    """Check the release at tick k, which can come from k values."""
     paths = Paths(mechanism, mechanism.start(1), np.ones(1), np.zeros((1, 0), dtype=np.int64))
     paths = paths.after([b"%d" % tick for tick in range(1, mechanism.k + 1)])
     source = paths.released[:, -1]

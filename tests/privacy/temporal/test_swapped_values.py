@@ -20,7 +20,7 @@ THRESHOLDS = [(3, 2), (4, 2), (4, 3), (5, 2), (5, 3), (5, 4)]
 
 
 def outputs(mechanism: TemporalPerturbation) -> Outputs:
-    """Of distinct values, over all ticks at which the values of ticks 1 to k can leave."""
+    """Return outputs of distinct values, at all ticks at which those of ticks 1 to k can leave."""
     ticks = range(1, 2 * mechanism.k)
     return Outputs.of(steady(mechanism).after([b"%d" % tick for tick in ticks]))
 

@@ -15,7 +15,7 @@ from tests.thinned import first_in_test
 
 
 def largest_posterior(paths: EpochPaths) -> float:
-    """Of the tick that the value of some release is from, given all releases."""
+    """Return the largest posterior of the tick that a value is from, given all releases."""
     joint: dict[tuple[object, int], dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for weight, released in paths.paths:
         seen = tuple((tick, origin > 0) for tick, origin in released)

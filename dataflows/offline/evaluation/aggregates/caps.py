@@ -22,11 +22,6 @@ _TIMES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Multiples of the pipeline's cap that are tried."""
 
 
-def as_they_are(figures: Integers) -> Integers:
-    """Compare figures of ticks."""
-    return figures
-
-
 @dataclass(frozen=True, eq=False)
 class Caps(Generic[C]):
     """Hold the sums of one sample without a cap, and under the pipeline's cap and others.
@@ -50,7 +45,7 @@ class Caps(Generic[C]):
         sample: Sample,
         deviation: Callable[[Mechanism], float],
         what: str,
-        published: Callable[[Integers], Integers] = as_they_are,
+        published: Callable[[Integers], Integers],
     ) -> "Caps[C] | None":
         """Sum the sample once for each cap; None where the pipeline has none."""
         own = operator.personal_cap

@@ -4,44 +4,31 @@ All ticks of the sample lie in the window of a strategy, so that its epsilon is 
 user contributes, too.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Self
+from typing import ClassVar
 
 import numpy as np
 
 from fugu.dataflows.kinds import RealTimeOperator, strategy_of
 from fugu.dataflows.kinds.families.series_budget import FixedWeight, ModelFilter
-from fugu.dataflows.offline.evaluation.aggregates.caps import Caps, with_other_caps
-from fugu.dataflows.offline.evaluation.aggregates.family import (
-    GUESS,
-    AggregateFamily,
-    require_ticks,
-)
-from fugu.dataflows.offline.evaluation.aggregates.figures import Figures, Summed
+from fugu.dataflows.offline.evaluation.aggregates.family import GUESS
+from fugu.dataflows.offline.evaluation.aggregates.figures import Figures
 from fugu.dataflows.offline.evaluation.aggregates.simulated import SIMULATED, Promise, SimulatedRow
+from fugu.dataflows.offline.evaluation.aggregates.under_caps import CapsFamily
 from fugu.dataflows.offline.evaluation.aggregates.utility import (
     ESTIMATES,
     AggregateUtility,
     RealTimeUtility,
     error_cells,
 )
-from fugu.dataflows.offline.evaluation.candidates import (
-    Candidate,
-    Grid,
-    chosen_epsilons,
-    chosen_rivals,
-)
+from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.estimates import NOTHING, Estimate
-from fugu.dataflows.offline.evaluation.family import Wanted
 from fugu.dataflows.offline.evaluation.report import Beside, Report
 from fugu.dataflows.offline.evaluation.run import Advance
-from fugu.dataflows.offline.evaluation.sample import Sample, require_times
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.mechanism import Mechanism
-from fugu.operators.personal_cap import cap_of
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.realtime.shaped_release import ShapedRelease
 from fugu.operators.secret import Secret
@@ -51,50 +38,73 @@ _WEIGHTS = (0.1, 0.3, 0.6)
 _IN_ONE_WINDOW = ("uniform", "budget_distribution", "budget_absorption", BinaryTree.kind)
 _FILTERS = ("adaptive", "weight", "baseline")
 RIVALS = (*_FILTERS, *_IN_ONE_WINDOW, *SIMULATED)
-_FEWEST_TICKS = 2
 
 
 @dataclass(frozen=True, eq=False)
-class RealTimeFamily(AggregateFamily):
-    """Compare estimates of series; `rivals` are names, of simulations too."""
+class RealTimeFamily(CapsFamily[RealTimeOperator]):
+    """Compare estimates of series; rivals may be simulations."""
 
-    operator: RealTimeOperator
-    rivals: Sequence[str]
-    caps: Caps[RealTimeOperator] | None
+    known_rivals: ClassVar = RIVALS
+    settings: ClassVar = frozenset(
+        {"epsilon", "delta", "horizon", "period", "decay", "filter", "presentation"}
+    )
+    least: ClassVar = (2, "a series has at least")
+    noise: ClassVar = "noise before the filter"
 
     @classmethod
-    def planned(cls, file: PipelineFile, sample: Sample, wanted: Wanted) -> Self:
+    def section_of(cls, file: PipelineFile) -> tuple[RealTimeOperator, float]:
         operator = file.pipeline.operator
         assert isinstance(operator, RealTimeOperator)
-        require_times(file.pipeline, "operator.ticks")
-        rivals = chosen_rivals(operator.kind, wanted.rivals, RIVALS)
-        epsilons = chosen_epsilons(float(operator.epsilon), wanted.epsilons)
-        caps = Caps.of(file, operator, sample, _deviation, "noise before the filter")
-        summed = Summed.of(file.pipeline, operator, sample) if caps is None else caps.uncapped
-        require_ticks(sample, summed, _FEWEST_TICKS, "a series has at least")
-        others = (*_filtered(operator, rivals), *with_other_caps(operator))
-        sections = {_label(one): one for one in (operator, *others)}
-        grid = Grid()
-        grid.add_each(sections, epsilons, partial(_filter, sections, summed.ticks))
-        grid.require_some()
-        strategies = [kind for kind in rivals if kind in _IN_ONE_WINDOW]
-        grid.add_each(strategies, epsilons, partial(_strategy, operator, summed.ticks))
-        own = _label(operator), float(operator.epsilon), _window(operator, summed.ticks)
-        return cls(file, sample, grid, summed, own, operator, rivals, caps)
+        return operator, float(operator.epsilon)
+
+    @classmethod
+    def mechanism(cls, operator: RealTimeOperator) -> Mechanism:
+        return operator.shaped or operator.release()
+
+    @classmethod
+    def deviation(cls, mechanism: Mechanism) -> float:
+        assert isinstance(mechanism, RealTimeRelease | ShapedRelease)
+        return mechanism.noise_deviation
+
+    @classmethod
+    def window(cls, operator: RealTimeOperator, ticks: int) -> int:
+        cap = operator.personal_cap
+        return (operator.period or ticks) if cap is None else cap.ticks
+
+    @classmethod
+    def label(cls, operator: RealTimeOperator) -> str:
+        match operator.filter:
+            case FixedWeight(weight=float() as weight):
+                return f"weight {weight:g}"
+            case FixedWeight():
+                return "weights in turn"
+            case ModelFilter():
+                return "model"
+            case word:
+                return word
+
+    @classmethod
+    def variants(
+        cls, operator: RealTimeOperator, rivals: Sequence[str]
+    ) -> Iterator[RealTimeOperator]:
+        for name in (name for name in rivals if name in _FILTERS):
+            weights = [FixedWeight(weight=weight) for weight in _WEIGHTS]
+            for chosen in weights if name == "weight" else [name]:
+                yield operator.model_copy(update={"filter": chosen})
+
+    @classmethod
+    def of_other_kinds(
+        cls, operator: RealTimeOperator, ticks: int
+    ) -> Mapping[str, Callable[[float], Candidate]]:
+        return {kind: partial(_strategy, operator, ticks, kind) for kind in _IN_ONE_WINDOW}
 
     def released(self, candidate: Candidate, secret: Secret, advance: Advance) -> Figures:
         """Take single ticks from running totals; their standard errors are not those of totals."""
-        cap = cap_of(candidate.mechanism)
-        if self.caps is not None and cap is not None:
-            return self.caps.summed[cap].released(candidate.mechanism, secret, advance)
         found = super().released(candidate, secret, advance)
         if not isinstance(candidate.mechanism, BinaryTree):
             return found
         values = np.diff(found.values, axis=0, prepend=0)
         return Figures(values, found.published, np.full(values.shape, np.nan))
-
-    def measured(self, candidate: Candidate, runs: Sequence[Figures]) -> AggregateUtility:
-        return RealTimeUtility.measured(self.truth, runs)
 
     def beside(self, runs: int, seed: int) -> Sequence[Beside]:
         epsilons = dict.fromkeys(one.epsilon for one in self.grid.candidates)
@@ -197,8 +207,7 @@ class RealTimeFamily(AggregateFamily):
 
     def extra(self, report: Report[AggregateUtility]) -> Mapping[str, object]:
         simulated = [one for one in report.beside if isinstance(one, SimulatedRow)]
-        found = {**super().extra(report), "simulated": [one.document() for one in simulated]}
-        return found if self.caps is None else {**found, "caps": self.caps.document(report)}
+        return {**super().extra(report), "simulated": [one.document() for one in simulated]}
 
     def guess_document(self) -> dict[str, object]:
         """Add the error of a whole series."""
@@ -207,55 +216,6 @@ class RealTimeFamily(AggregateFamily):
     @property
     def _guess_of_series(self) -> Estimate:
         return self.truth.error_of_series([self.truth.constant()])
-
-    def draw(self, report: Report[AggregateUtility], path: Path) -> None:
-        curves = {} if self.caps is None else self.caps.curves(report)
-        self.picture(report).save_real_time(path, curves)
-
-
-def _deviation(mechanism: Mechanism) -> float:
-    assert isinstance(mechanism, RealTimeRelease | ShapedRelease)
-    return mechanism.noise_deviation
-
-
-def _label(operator: RealTimeOperator) -> str:
-    match operator.filter:
-        case FixedWeight(weight=float() as weight):
-            label = f"weight {weight:g}"
-        case FixedWeight():
-            label = "weights in turn"
-        case ModelFilter():
-            label = "model"
-        case word:
-            label = word
-    declared = operator.contributions
-    return label if declared is None else f"{label}, at most {declared.at_most}"
-
-
-def _window(operator: RealTimeOperator, ticks: int) -> int:
-    cap = operator.personal_cap
-    return (operator.period or ticks) if cap is None else cap.ticks
-
-
-def _filtered(operator: RealTimeOperator, rivals: Sequence[str]) -> Iterator[RealTimeOperator]:
-    for name in (name for name in rivals if name in _FILTERS):
-        weights = [FixedWeight(weight=weight) for weight in _WEIGHTS]
-        for chosen in weights if name == "weight" else [name]:
-            yield operator.model_copy(update={"filter": chosen})
-
-
-def _filter(
-    sections: Mapping[str, RealTimeOperator], ticks: int, label: str, epsilon: float
-) -> Candidate:
-    section = sections[label]
-    changed = section.model_copy(update={"epsilon": epsilon})
-    names = {"epsilon", "delta", "horizon", "period", "decay", "filter", "presentation"}
-    settings = changed.model_dump(include=names, exclude_none=True)
-    if section.contributions is not None:
-        settings["contributions"] = section.contributions.model_dump(mode="json")
-    window = _window(section, ticks)
-    release = changed.shaped or changed.release()
-    return Candidate(section.kind, epsilon, release, settings, label, window)
 
 
 def _strategy(operator: RealTimeOperator, ticks: int, kind: str, epsilon: float) -> Candidate:

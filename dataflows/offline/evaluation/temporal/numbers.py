@@ -16,7 +16,6 @@ from fugu.dataflows.base.batches import RefusedRecords
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.sample import Sample
-from fugu.dataflows.stages.batch_result import picked
 from fugu.operators.mechanism import Floats, Integers, Mechanism
 from fugu.operators.noise.laplace_release import LaplaceRelease
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
@@ -93,7 +92,7 @@ class Numbers:
             values = np.floor(clamped * _UNITS_PER_ONE + 0.5).astype(np.int64)
         else:
             values = self.above[records].astype(np.int64)
-        chosen = replace(picked(sample.decoded, records), values=values, refused=RefusedRecords())
+        chosen = replace(sample.decoded.at(records), values=values, refused=RefusedRecords())
         return replace(sample, decoded=chosen, streams=sample.streams[records])
 
 

@@ -10,7 +10,7 @@ from fugu.dataflows.stages.partial_sums import PartialSums
 from tests.dataflows.stages.aggregates.exact import GROUPS, Aggregate, Message, Placed, figures_of
 
 NOBODY = [0] * len(GROUPS)
-"""Of the tick before the first record, to which somebody could still have come."""
+"""Sums of the tick before the first record, to which somebody could still have come."""
 
 
 def at(who: str, when: int, where: str = "north", amount: float = 1.0) -> Message:

@@ -25,7 +25,7 @@ PARTITIONS, TICKS = 3, 12
 REFUSED = b"refused"
 GROUPS = 2
 Released = dict[int, tuple[int, list[bytes], list[int]]]
-"""Of every tick: with which entry of the log it was released, the changes told so far, and sums."""
+"""For every tick: the entry of the log with which it was released, the changes so far, and sums."""
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ def test_thousands_of_batches_are_released_within_epsilon(
 
 @pytest.mark.parametrize("kernel", ["linear_program", "heuristic"])
 def test_no_releasable_batch_of_five_bits_is_undrawable_at_epsilon_30(kernel: Search) -> None:
-    """Of 32 x 32 entries, 230 were never drawn by 53 bits of a word."""
+    """With 53 bits of a word, 230 of 32 x 32 entries were never drawn."""
     plan = BatchPlan(binary(stays=0.9, first=0.5), 5, 30.0, HAMMING, kernel)
     (part,) = plan.parts(plan.model.prior[:, None], np.zeros(1))
     assert isinstance(part.law, SequenceLaw | ClusterLaw)

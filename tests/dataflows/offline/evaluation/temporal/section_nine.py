@@ -59,7 +59,7 @@ class Series:
 
     @property
     def range(self) -> float:
-        """Of all walks, which laplace is given."""
+        """Return the range of all walks, which laplace is given."""
         assert self.walk.reading.value_range is not None
         lower, upper = self.walk.reading.value_range
         return float(upper - lower)
