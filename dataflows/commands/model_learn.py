@@ -18,7 +18,7 @@ from fugu.dataflows.files.model_file import read_model_file
 from fugu.dataflows.files.model_writing import written
 from fugu.dataflows.kafka.client import Bounds
 from fugu.dataflows.kafka.clients import client_of
-from fugu.dataflows.kinds.crr import CrrOperator
+from fugu.dataflows.kinds.families.models import ModelOperator
 from fugu.dataflows.kinds.grr import GrrOperator
 from fugu.dataflows.pipeline.mechanisms import configure, in_format
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -259,9 +259,9 @@ def _require_some(history: History) -> None:
         raise ConfigurationError("the history is empty: there is nothing to learn from")
 
 
-def _operator(file: PipelineFile) -> CrrOperator:
+def _operator(file: PipelineFile) -> ModelOperator:
     operator = file.pipeline.operator
-    if not isinstance(operator, CrrOperator):
+    if not isinstance(operator, ModelOperator):
         raise ConfigurationError(f"{file.path}: operator.kind {operator.kind} has no model")
     return operator
 
@@ -318,7 +318,7 @@ def _from_first(bounds: Mapping[int, Bounds]) -> bool:
 
 def _alphabet(
     history: History,
-    operator: CrrOperator | None,
+    operator: ModelOperator | None,
     listed: list[str] | None,
     min_count: int,
     instead: str | None,
