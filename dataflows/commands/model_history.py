@@ -10,7 +10,7 @@ from fugu.dataflows.base.errors import ConfigurationError, KafkaUnavailable
 from fugu.dataflows.commands.output import progress
 from fugu.dataflows.kafka.client import Bounds
 from fugu.dataflows.kafka.clients import client_of
-from fugu.dataflows.kinds.crr import CrrOperator
+from fugu.dataflows.kinds.families.models import ModelOperator
 from fugu.dataflows.pipeline.mechanisms import in_format
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.codec import Codec
@@ -20,10 +20,10 @@ from fugu.dataflows.records.training_history import Alphabet, History, Symbol
 _OTHER = "OTHER"
 
 
-def operator_with_model(file: PipelineFile) -> CrrOperator:
+def operator_with_model(file: PipelineFile) -> ModelOperator:
     """Return the operator of a pipeline; `ConfigurationError` if it has no model."""
     operator = file.pipeline.operator
-    if not isinstance(operator, CrrOperator):
+    if not isinstance(operator, ModelOperator):
         raise ConfigurationError(f"{file.path}: operator.kind {operator.kind} has no model")
     return operator
 
@@ -86,7 +86,7 @@ def require_some(history: History) -> None:
 
 def chosen_alphabet(
     history: History,
-    operator: CrrOperator | None,
+    operator: ModelOperator | None,
     listed: list[str] | None,
     min_count: int,
     instead: str | None,

@@ -12,7 +12,6 @@ from fugu.dataflows.records.values import Values
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.sip.batches.batched_release import LARGEST_WINDOW, BatchedRelease
 from fugu.operators.sip.kernels import Search
-from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.temporal.temporal_perturbation import End
 
 RIVAL_WINDOW = 2
@@ -41,13 +40,7 @@ class BatchedCrrOperator(ModelOperator):
     """Say how the law of a release is searched."""
 
     def mechanism(self, files: Files) -> Mechanism:
-        model = self.chain(files)
-        if not isinstance(model, MarkovModel):
-            raise ValueError(
-                "model: batched_crr takes first-order models with full rows only; write the "
-                "rows in full, or kind: crr"
-            )
-        distance = distance_between(self.alphabet, self.distance, files)
+        model, distance = self.matrix(files), distance_between(self.alphabet, self.distance, files)
         return BatchedRelease(
             model, self.window, float(self.epsilon_per_batch), distance, self.kernel
         )

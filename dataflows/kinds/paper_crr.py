@@ -1,34 +1,26 @@
 from typing import Literal, Self
 
-from pydantic import ValidationInfo, field_validator, model_validator
+from pydantic import model_validator
 
-from fugu.dataflows.kinds.crr import CrrOperator, ModelStep
+from fugu.dataflows.kinds.families.conditional import ConditionalOperator
 from fugu.operators.sip.paper_conditional_randomized_response import (
     PaperConditionalRandomizedResponse,
 )
 
 
-class PaperCrrOperator(CrrOperator):
+class PaperCrrOperator(ConditionalOperator):
     """Release as `crr` does in print, whose claim does not hold: a baseline for comparison."""
 
     order = 101
-    example = CrrOperator.example + "accept_unsound: true\n"
+    example = ConditionalOperator.example + "accept_unsound: true\n"
     protected = "nothing: its own claim fails for beliefs below 1/(e^epsilon + 1)"
     mechanism_class = PaperConditionalRandomizedResponse
 
     source_budget = False
 
-    kind: Literal["paper_crr"]  # type: ignore[assignment]
-
-    @field_validator("mode", "distance", "kernel")
-    @classmethod
-    def _check_choice(cls, choice: object, before: ValidationInfo) -> object:
-        raise ValueError("paper_crr has no such choice; delete it, or write kind: crr")
-
-    @field_validator("step")
-    @classmethod
-    def _check_step(cls, step: ModelStep | None) -> ModelStep | None:
-        raise ValueError("paper_crr knows no time; delete it, or write kind: crr")
+    kind: Literal["paper_crr"]
+    accept_unsound: bool = False
+    """Say whether a claim that is known not to hold is accepted, to reproduce a paper."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

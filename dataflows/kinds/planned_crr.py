@@ -1,9 +1,9 @@
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, field_validator
 
 from fugu.dataflows.base.section import Epsilon
-from fugu.dataflows.kinds.crr import CrrOperator
+from fugu.dataflows.kinds.families.conditional import ConditionalInTimeOperator
 from fugu.dataflows.kinds.families.section import Files
 from fugu.operators.budget import Budgeted, without_budget
 from fugu.operators.mechanism import Mechanism
@@ -11,11 +11,9 @@ from fugu.operators.sip.planned_release import PlannedRelease
 
 _PLANNED = 2
 """The number of symbols that spending is planned for."""
-_FIXED = ("mode", "distance", "kernel")
-"""Names what is not to be chosen."""
 
 
-class PlannedCrrOperator(CrrOperator):
+class PlannedCrrOperator(ConditionalInTimeOperator):
     """Release a bit as `crr`, for nothing while it is sure, and for more nats while it is not."""
 
     order = 102
@@ -26,18 +24,11 @@ class PlannedCrrOperator(CrrOperator):
     protected = "a user's sequence of bits, with the model and without one, per release"
     mechanism_class = PlannedRelease
 
-    kind: Literal["planned_crr"]  # type: ignore[assignment]
+    kind: Literal["planned_crr"]
     epsilon: Annotated[Epsilon, Field(le=50)]
     """The mean nats of a release under the model, of records one step apart; single ones differ."""
     accept_growing_loss: bool = False
     """Say that a promise per release is enough, without a total over a stream's life."""
-
-    @field_validator(*_FIXED)
-    @classmethod
-    def _check_choice(cls, choice: object, before: ValidationInfo) -> object:
-        if choice not in ("optimal", "hamming", "heuristic"):
-            raise ValueError("planned_crr has no such choice; delete it, or write kind: crr")
-        return choice
 
     @field_validator("alphabet")
     @classmethod
@@ -59,9 +50,8 @@ class PlannedCrrOperator(CrrOperator):
 
     def parameters(self) -> dict[str, object]:
         apart = "" if self.step is None else ", if records are one step apart; after a gap more"
-        chosen = {name: value for name, value in super().parameters().items() if name not in _FIXED}
         return {
-            **chosen,
+            **super().parameters(),
             "epsilon": f"{self.epsilon:g} nats per release on average, under the model{apart}",
             "a release spends": "what a public table says, which depends on the releases before it",
         }

@@ -9,7 +9,7 @@ from fugu.dataflows.kinds.families.section import Files
 from fugu.operators.budget import without_budget
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.sip.distances import Hamming
-from fugu.operators.sip.long_run import simulate
+from fugu.operators.sip.long_run import accuracy_up_to
 from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.model_intervals import ModelIntervals
 from fugu.operators.sip.robust_release import RobustRelease
@@ -84,12 +84,8 @@ class RobustCrrOperator(CrrOperator):
     """Say how far probabilities of the smoothed model may be off: `10%`, `0.02`, or `learned`."""
 
     def mechanism(self, files: Files) -> Mechanism:
-        model, epsilon, distance, mode, kernel, gaps = self.choices(files)
-        if not isinstance(model, MarkovModel):
-            raise ValueError(
-                f"model: {self.model} has sparse rows or is of second order, and only a matrix of "
-                "first order can have intervals; write its transition as a matrix"
-            )
+        _, epsilon, distance, mode, kernel, gaps = self.choices(files)
+        model = self.matrix(files)
         around = self._around(files, model)
         return RobustRelease(model, epsilon, distance, mode, kernel, gaps, intervals=around)
 
@@ -142,10 +138,10 @@ def as_good_without_a_model(robust: RobustRelease) -> str | None:
     if not isinstance(robust.distance, Hamming) or n == 1:
         return None
     streams = max(_FEWEST_STREAMS, min(_MOST_STREAMS, _ENTRIES // (n * n)))
-    right = simulate(robust, streams, _STEPS).accuracy
     growth = robust.bound.growth
     response = growth / (growth + n - 1)
-    if 1.0 - right < AS_GOOD * (1.0 - response):
+    right = accuracy_up_to(robust, streams, _STEPS, 1.0 - AS_GOOD * (1.0 - response))
+    if right is None:
         return None
     return (
         f"so wide a set of models leaves little: {right:.1%} of releases would be right, and "

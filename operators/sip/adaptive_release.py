@@ -35,14 +35,7 @@ from fugu.operators.sip.guarantees import adaptive_guarantees
 from fugu.operators.sip.integer_law import FORMAT
 from fugu.operators.sip.private_law import SymbolLaw, has_compiled_prediction
 from fugu.operators.sip.proposal import Mask
-from fugu.operators.sip.repeat_decision import (
-    Distance,
-    RepeatDecision,
-    expected_distance,
-    expected_steps,
-    near,
-    near_points,
-)
+from fugu.operators.sip.repeat_decision import Distance, RepeatDecision, good_enough
 from fugu.operators.sip.symbol_inputs import (
     bound_to,
     checked_belief,
@@ -177,16 +170,9 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
     def release_law(self, state: State) -> Floats:
         """Return P(bit given x), times a(y|x) for a fresh release, `(rows, x, 2 n)`."""
         decision = self._decision(state)
-        n, rows = decision.belief.shape
-        law = self._law_after(state, decision, np.zeros(rows, dtype=bool))
-        is_last = np.arange(n)[:, None] == state["previous"]
-        joint = np.zeros((rows, n, 2 * n))
-        for truth in range(n):
-            repeat = decision.repeat_chance[truth]
-            publish = 1.0 - repeat
-            joint[:, truth, :n] = (publish * law.probabilities(np.full(rows, truth))).T
-            joint[:, truth, n:] = np.where(is_last, repeat, 0.0).T
-        return joint
+        publishes = np.zeros(len(state["previous"]), dtype=bool)
+        law = self._law_after(state, decision, publishes)
+        return decision.joint(law, state["previous"])
 
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
         """Predict only: no bit is asked, and `instead` is what the next one will be about."""
@@ -284,13 +270,11 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
 
     def _near(self, state: State, belief: Floats) -> Mask:
         """Return for which truths the last release is good enough."""
-        previous = state["previous"]
-        if self.distance == "symbol":
-            return near(len(belief), previous, 0)
-        fresh = self._fresh.law(belief, self._doubt(state))
-        if isinstance(self.distance, Points):
-            return near_points(self.distance, previous, expected_distance(fresh, self.distance))
-        return near(len(belief), previous, expected_steps(fresh))
+
+        def fresh() -> SymbolLaw:
+            return self._fresh.law(belief, self._doubt(state))
+
+        return good_enough(self.distance, len(belief), state["previous"], fresh)
 
     def _after_release(
         self,

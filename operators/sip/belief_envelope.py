@@ -64,13 +64,8 @@ class BeliefEnvelope:
 
     def predicted(self, models: ModelIntervals) -> "BeliefEnvelope":
         """Return the envelope one step of the chain later."""
-        rows = self.low.shape[1]
-
-        def along(order: Integers) -> Integers:
-            return np.broadcast_to(order[:, :, None], (*order.shape, rows))
-
-        low = self._least(models.low[:, :, None], along(models.rising))
-        high = self._most(models.high[:, :, None], along(models.falling))
+        low = self._least(models.low[:, :, None], models.rising[:, :, None])
+        high = self._most(models.high[:, :, None], models.falling[:, :, None])
         return BeliefEnvelope.between(low, np.minimum(high, 1.0))
 
     def columns(self, columns: Integers) -> "BeliefEnvelope":
@@ -101,11 +96,14 @@ class BeliefEnvelope:
         return self._filled(values, order, self._most_rest) * up
 
     def _filled(self, values: Floats, order: Integers, rest: Floats) -> Floats:
-        """Return the sum over x where the `rest` goes to the first in the `order` (x, k, rows)."""
-        room = np.take_along_axis(self._room[:, None], order, axis=0)
-        shared = _shared(room, rest)
-        in_order = np.take_along_axis(np.broadcast_to(values, order.shape), order, axis=0)
-        return ordered_sum(self.low[:, None] * values) + ordered_sum(shared * in_order)
+        """Return the sum over x where the `rest` goes to the first in the `order` of each k.
+
+        Values and order are `(x, k, rows)`, or the same for all rows and `(x, k, 1)`.
+        """
+        shared = _shared(_in_order(self._room[:, None], order), rest)
+        in_order = _in_order(values, order)
+        filled: Floats = ordered_sum(self.low[:, None] * values) + ordered_sum(shared * in_order)
+        return filled
 
     def _others(self, likelihood: Floats, order: Integers, rest: Floats) -> Floats:
         """Return, for each x, the sum over the others, to whom so much `rest` goes in `order`."""
@@ -139,8 +137,20 @@ def checked_envelope(low: Floats, high: Floats) -> BeliefEnvelope:
 def _shared(room: Floats, rest: Floats) -> Floats:
     """Share out the `rest` along the first axis: as much as there is room, first come."""
     before = np.zeros_like(room)
-    np.cumsum(room[:-1], axis=0, out=before[1:])
+    for place in range(1, len(room)):
+        np.add(before[place - 1], room[place - 1], out=before[place])
     return np.minimum(room, np.maximum(rest - before, 0.0))
+
+
+def _in_order(values: Floats, order: Integers) -> Floats:
+    """Return the values of each k and row in its order; a single k or row stands for all.
+
+    `np.take_along_axis` gives the same, and takes three times as long.
+    """
+    _, several, rows = values.shape
+    column = np.arange(rows) + rows * np.arange(several)[:, None]
+    flat = np.ascontiguousarray(values).ravel()
+    return np.asarray(flat[order * (several * rows) + column])
 
 
 def _slack(symbols: int) -> float:

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
-from math import ceil, isfinite
+from math import isfinite
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
@@ -29,7 +28,7 @@ from fugu.operators.mechanism import (
 from fugu.operators.multi_step import joined_runs, run_in_rounds
 from fugu.operators.randomness import KeyedDraws
 from fugu.operators.release_digest import extended
-from fugu.operators.responses.randomized_response import WORDS, Odds
+from fugu.operators.responses.randomized_response import Odds
 from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.distances import HAMMING, Distance
 from fugu.operators.sip.guarantees import cold_start_guarantees
@@ -43,7 +42,11 @@ from fugu.operators.sip.private_law import (
     private_law,
 )
 from fugu.operators.sip.proposal import Kernel, Mask
-from fugu.operators.sip.stream_model import StreamModels, predicted_by_row, worst_radius
+from fugu.operators.sip.stream_learning import (
+    StreamLearning,
+    checked_positions,
+    enough_positions,
+)
 from fugu.operators.sip.symbol_inputs import (
     bound_to,
     checked_belief,
@@ -56,7 +59,6 @@ if TYPE_CHECKING:
     from fugu.operators.sip.compiled_law import CompiledLaw
 
 LARGEST_ALPHABET = 16
-MOST_POSITIONS = 2**20
 WhenShort = Literal["refuse", "accept"]
 
 
@@ -89,13 +91,10 @@ class ColdStart(ChargingRunningMechanism, EnumerableMechanism):
     `confidence`, the probability that the released symbol is the true one given all releases; NaN
     while there is no model.
 
-    State: `begun (rows,)` counts positions up to the switch; `responses (rows, positions)`, one
-    byte for each of the first positions, 0 after the switch; `transition (rows, n, n)` and `belief
-    (rows, n)`, 0 before it; `spent (rows,)`; and `history (rows,)`, a digest of what was released,
-    to which draws are bound; `predictions (rows,)` counts all positions where what a belief may be
-    off by depends on it (`belief_radius`). No private value is in it. A row takes 8 n^2 + 8 n + 32
-    bytes at most, and one byte for each of the first positions, which the belief under a model that
-    is known only afterwards cannot do without: it depends on the order of all of them.
+    State: the columns of `stream_learning`; `spent (rows,)`; and `history (rows,)`, a digest of
+    what was released, to which draws are bound. No private value is in it. A row takes 8 n^2 + 8 n
+    + 32 bytes at most, and one byte for each of the first positions, which the belief under a model
+    that is known only afterwards cannot do without: it depends on the order of all of them.
 
     Raises `ValueError` for parameters out of bounds, and, in `step`, for a symbol outside 0..n-1 or
     a belief that is not a distribution.
@@ -133,36 +132,18 @@ class ColdStart(ChargingRunningMechanism, EnumerableMechanism):
             raise ValueError(f"alpha: must be a number above 0, not {self.alpha}")
         if self.when_short not in get_args(WhenShort):
             raise ValueError(f"when_short: must be one of {', '.join(get_args(WhenShort))}")
-        if self.positions == 0:
-            object.__setattr__(self, "positions", self.enough_positions)
-        if self.positions < 1:
-            raise ValueError(f"positions: must be at least 1, not {self.positions}")
-        if self.positions < self.enough_positions and self.when_short == "refuse":
-            raise ValueError(
-                f"positions: {self.positions} releases at epsilon {self.epsilon:g} are too few to "
-                f"learn {self.symbols} symbols from, {self.enough_positions} are enough; fewer are "
-                "accepted with when_short: accept"
-            )
-        if self.positions > MOST_POSITIONS:
-            raise ValueError(
-                f"positions: {self.positions} bytes would be kept for every stream, and at most "
-                f"{MOST_POSITIONS} are; raise epsilon, or release without a model (grr)"
-            )
+        accepted = self.when_short == "accept"
+        given = self.symbols, self.positions, self.odds, self.epsilon
+        object.__setattr__(self, "positions", checked_positions(*given, short_too=accepted))
 
-    @cached_property
+    @property
     def enough_positions(self) -> int:
-        """Return 50 n^2 / (p - q)^4, rounded up."""
-        gap = Fraction(self.odds.favoured - self.odds.each, WORDS)
-        return ceil(50 * self.symbols**2 / gap**4)
+        """Return how many positions are enough to learn from."""
+        return enough_positions(self.symbols, self.odds)
 
     def start(self, rows: int) -> State:
-        n = self.symbols
         return {
-            "begun": np.zeros(rows, dtype=np.int64),
-            "responses": np.zeros((rows, self.positions), dtype=np.uint8),
-            "transition": np.zeros((rows, n, n)),
-            "belief": np.zeros((rows, n)),
-            **self.radius.start(rows),
+            **self.learning.start(rows),
             "spent": np.zeros(rows, dtype=np.int64),
             "history": np.zeros(rows, dtype=np.uint64),
         }
@@ -171,7 +152,7 @@ class ColdStart(ChargingRunningMechanism, EnumerableMechanism):
         symbols = checked_symbols(inputs, self.symbols)
         word = draws.words("release", bound_to(self._bindings, symbols, state["history"]))[:, 0, 0]
         released = self.odds.answer(symbols, word)
-        warm = self._warm(state)
+        warm = self.learning.warm(state)
         law = self._law_to_step(state, warm)
         released[warm] = law.draw(symbols[warm], word[warm])
         after, posterior = self._after_release(state, law, released)
@@ -183,7 +164,7 @@ class ColdStart(ChargingRunningMechanism, EnumerableMechanism):
 
         NaN while there is no model. It needs the releases, nothing else.
         """
-        law = self._law_to_step(state, self._warm(state))
+        law = self._law_to_step(state, self.learning.warm(state))
         after, posterior = self._after_release(state, law, released)
         return after, posterior.T
 
@@ -215,7 +196,7 @@ class ColdStart(ChargingRunningMechanism, EnumerableMechanism):
 
     def release_law(self, state: State) -> Floats:
         """Return p and q at first, then a(y|x), `(rows, x, y)`."""
-        warm = self._warm(state)
+        warm = self.learning.warm(state)
         law = self._law(state, warm)
         truth = np.eye(self.symbols, dtype=bool)
         response = np.where(truth, self.odds.likely, self.odds.unlikely)
@@ -229,17 +210,17 @@ class ColdStart(ChargingRunningMechanism, EnumerableMechanism):
 
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
         """Leave a gap in what is learned from; later, predict only."""
-        warm = self._warm(state)
+        warm = self.learning.warm(state)
         belief = np.full((self.symbols, len(warm)), np.nan)
         belief[:, warm] = checked_belief(state["belief"][warm])
-        after = self._moved_on(state, warm, belief, np.full(len(warm), self.symbols))
+        after = self.learning.moved_on(state, warm, belief, np.full(len(warm), self.symbols))
         after["spent"] = state["spent"].copy()
         after["history"] = extended(state["history"], np.zeros(len(warm), dtype=np.int64))
         confidence = belief[instead, np.arange(len(warm))]
         return after, Releases(instead, {"confidence": confidence})
 
     def next_charge(self, state: State) -> Integers:
-        warm = self._warm(state)
+        warm = self.learning.warm(state)
         return self._charge(warm, self._law_to_step(state, warm))
 
     @property
@@ -291,7 +272,7 @@ class ColdStart(ChargingRunningMechanism, EnumerableMechanism):
         from fugu.operators.sip.compiled_cold_start import CompiledColdStep
 
         learning = self.positions, self.odds
-        return CompiledColdStep.of(self.bound, self._doubts, *learning, self._bindings)
+        return CompiledColdStep.of(self.bound, self.learning.doubts, *learning, self._bindings)
 
     @cached_property
     def bound(self) -> PrivacyBound:
@@ -299,19 +280,18 @@ class ColdStart(ChargingRunningMechanism, EnumerableMechanism):
         return PrivacyBound.of(self.epsilon)
 
     @cached_property
+    def learning(self) -> StreamLearning:
+        """Return how models are learned, and kept."""
+        return StreamLearning(self.symbols, self.positions, self.alpha, self.odds)
+
+    @property
     def radius(self) -> Radius:
-        return worst_radius(self.symbols, self.positions, self.odds, self.alpha)
-
-    @cached_property
-    def _doubts(self) -> Floats:
-        return self.radius.doubts(self.symbols)
-
-    def _warm(self, state: State) -> Mask:
-        return np.asarray(state["begun"] == self.positions)
+        """Return how far beliefs may be from the exact ones."""
+        return self.learning.radius
 
     def _law(self, state: State, warm: Mask) -> PrivateLaw:
         """Return the law of the streams that have a model, one column each."""
-        belief, doubt = self._believed(state, warm)
+        belief, doubt = self.learning.believed(state, warm)
         return private_law(belief, self._kernel.propose(belief), self.bound, doubt)
 
     def _law_to_step(self, state: State, warm: Mask) -> "PrivateLaw | CompiledLaw":
@@ -320,45 +300,19 @@ class ColdStart(ChargingRunningMechanism, EnumerableMechanism):
             return self._law(state, warm)
         from fugu.operators.sip.compiled_law import CompiledLaw
 
-        belief, doubt = self._believed(state, warm)
+        belief, doubt = self.learning.believed(state, warm)
         return CompiledLaw(belief, self.bound, doubt)
-
-    def _believed(self, state: State, warm: Mask) -> tuple[Floats, Floats]:
-        """Return the beliefs of streams that have a model, and what laws pay for them."""
-        return checked_belief(state["belief"][warm]), self.radius.doubt(state, self._doubts)[warm]
 
     def _after_release(
         self, state: State, law: "PrivateLaw | CompiledLaw", released: Integers
     ) -> tuple[State, Floats]:
-        warm = self._warm(state)
+        warm = self.learning.warm(state)
         posterior = np.full((self.symbols, len(released)), np.nan)
         posterior[:, warm] = law.posterior(released[warm])
-        after = self._moved_on(state, warm, posterior, released)
+        after = self.learning.moved_on(state, warm, posterior, released)
         after["spent"] = add_spent(state["spent"], self._charge(warm, law))
         after["history"] = extended(state["history"], released + 1)
         return after, posterior
-
-    def _moved_on(self, state: State, warm: Mask, posterior: Floats, event: Integers) -> State:
-        """Move on by one position: predict, or remember the response and perhaps switch."""
-        begun, responses = state["begun"] + ~warm, state["responses"].copy()
-        cold = np.flatnonzero(~warm)
-        responses[cold, state["begun"][cold]] = event[cold]
-        transition, belief = state["transition"].copy(), state["belief"].copy()
-        belief[warm] = predicted_by_row(posterior[:, warm], transition[warm])
-        switching = cold[begun[cold] == self.positions]
-        if len(switching):
-            told = responses[switching]
-            learned = StreamModels.learned(told, self.symbols, self.odds, self.alpha)
-            transition[switching] = np.moveaxis(learned.transition, -1, 0)
-            belief[switching] = learned.belief_after(told, self.odds).T
-            responses[switching] = 0
-        return {
-            "begun": begun,
-            "responses": responses,
-            "transition": transition,
-            "belief": belief,
-            **self.radius.after(state),
-        }
 
     def _charge(self, warm: Mask, law: "PrivateLaw | CompiledLaw") -> Integers:
         charge = np.full(len(warm), self.odds.charge, dtype=np.int64)

@@ -8,6 +8,7 @@ Nothing here is on the way of a release.
 ([0.75, 0.25], 0.3965)
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,27 +85,52 @@ def simulate(mechanism: ConditionalRandomizedResponse, streams: int, steps: int)
 
     The accuracy is the mean confidence, which is exact given the releases.
     """
+    run, first = list(_run(mechanism, streams, steps)), steps // 4
+    spent = [mechanism.start(streams)["spent"], *(spent for _, spent in run)]
+    return LongRun(
+        accuracy=float(np.mean([confidence for confidence, _ in run[first:]])),
+        nats_per_release=in_nats(int((spent[-1] - spent[first]).sum()))
+        / (streams * (steps - first)),
+        releases=streams * (steps - first),
+    )
+
+
+def accuracy_up_to(
+    mechanism: ConditionalRandomizedResponse, streams: int, steps: int, most: float
+) -> float | None:
+    """Return the accuracy that `simulate` finds; None, and soon, where it is above `most`.
+
+    Confidences are not negative: what has added up to more than `most` allows stays so.
+    """
+    first, confidences, reached = steps // 4, list[Floats](), 0.0
+    enough = most * streams * (steps - first) * (1.0 + _SETTLED)
+    for step, (confidence, _) in enumerate(_run(mechanism, streams, steps)):
+        if step < first:
+            continue
+        confidences.append(confidence)
+        reached += float(confidence.sum())
+        if reached > enough:
+            return None
+    accuracy = float(np.mean(confidences))
+    return accuracy if accuracy <= most else None
+
+
+def _run(
+    mechanism: ConditionalRandomizedResponse, streams: int, steps: int
+) -> Iterator[tuple[Floats, Integers]]:
+    """Yield the confidences of each step, and what streams have spent after it."""
     model = mechanism.model
     scope = DrawScope(Secret(bytes(32)), "simulation", "crr", 1, mechanism.law_digest())
     keys = [b"stream %d" % stream for stream in range(streams)]
     truth, state = np.tile(model.start[:, None], streams), mechanism.start(streams)
     symbols = np.arange(model.symbols)[:, None]
-    confidences, spent = [], [state["spent"]]
     for step in range(steps):
         draws = scope.draws(keys, record_positions("simulation", 0, [step] * streams))
         words = draws.words("truth", [b""] * streams)
         value = _drawn(model.marginal(truth), unit_interval(words[:, 0, 0]))
         truth = model.advance(truth, np.where(symbols == value, 1.0, 0.0))
         state, releases = mechanism.step(state, Inputs(value), draws)
-        confidences.append(releases.annotations["confidence"])
-        spent.append(state["spent"])
-    first = steps // 4
-    return LongRun(
-        accuracy=float(np.mean(confidences[first:])),
-        nats_per_release=in_nats(int((spent[-1] - spent[first]).sum()))
-        / (streams * (steps - first)),
-        releases=streams * (steps - first),
-    )
+        yield releases.annotations["confidence"], state["spent"]
 
 
 def _drawn(law: Floats, uniforms: Floats) -> Integers:

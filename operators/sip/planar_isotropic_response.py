@@ -110,10 +110,9 @@ class PlanarIsotropicResponse(ChargingRunningMechanism, EnumerableMechanism):
     >>> pim.release_law(pim.start(1))[0].round(3).tolist()
     [[0.731, 0.269, 0.0], [0.269, 0.731, 0.0], [0.269, 0.731, 0.0]]
 
-    Source: Xiao and Xiong, CCS 2015 (the planar isotropic mechanism on delta-location sets), with
-    GRR in the place of noise (Jiang, Li, Tandon 2024, VI-B2; PBA specification section 4, SIP
-    specification section 9). A set that follows from the raw cell before, as in the latter paper,
-    is not private at all: `tests/privacy/faults` plants it.
+    Source: Xiao and Xiong, CCS 2015 (delta-location sets), with GRR in the place of noise (Jiang,
+    Li, Tandon 2024, VI-B2; PBA specification section 4, SIP specification section 9). A set that
+    follows from the raw cell before, as in the latter paper, is not private at all.
     """
 
     model: Chain

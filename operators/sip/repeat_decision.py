@@ -1,5 +1,6 @@
 """The decision to publish anew or to repeat."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -67,6 +68,19 @@ class RepeatDecision:
         ratio = np.where(self.near.all(axis=0), 1.0, self._ratio(doubt) * RATIO_UP)
         return np.minimum(charge_of_ratio(ratio), self.odds.charge)
 
+    def joint(self, law: SymbolLaw, previous: Integers) -> Floats:
+        """Return P(y fresh given x), and P(y repeated given x) of the `previous` one, `(rows, x, 2
+        n)`; `law` is that of a fresh release."""
+        n, rows = self.belief.shape
+        is_last = np.arange(n)[:, None] == previous
+        joint = np.zeros((rows, n, 2 * n))
+        for truth in range(n):
+            repeat = self.repeat_chance[truth]
+            fresh = law.probabilities(np.full(rows, truth))
+            joint[:, truth, :n] = ((1.0 - repeat) * fresh).T
+            joint[:, truth, n:] = np.where(is_last, repeat, 0.0).T
+        return joint
+
     def _ratio(self, doubt: Floats) -> Floats:
         """Return the largest ratio of P(answer given x) and P(answer), either way."""
         worst, known = np.ones(self.belief.shape[1]), np.isfinite(doubt)
@@ -81,6 +95,17 @@ class RepeatDecision:
     def _likelihood(self, repeats: Mask) -> Floats:
         agrees = self.near == repeats
         return np.where(agrees, self.odds.likely, self.odds.unlikely)
+
+
+def good_enough(
+    distance: Distance | Points, symbols: int, previous: Integers, fresh: Callable[[], SymbolLaw]
+) -> Mask:
+    """Return for which truths the last release is good enough; `fresh` makes the law of another."""
+    if distance == "symbol":
+        return near(symbols, previous, 0)
+    if isinstance(distance, Points):
+        return near_points(distance, previous, expected_distance(fresh(), distance))
+    return near(symbols, previous, expected_steps(fresh()))
 
 
 def near_points(points: Points, previous: Integers, within: Floats) -> Mask:

@@ -8,9 +8,10 @@ import numpy as np
 from fugu.operators.mechanism import Floats
 from fugu.operators.sip.belief_envelope import BeliefEnvelope
 from fugu.operators.sip.explicit_kernel import ExplicitKernel
+from fugu.operators.sip.integer_shares import MatrixShares
 from fugu.operators.sip.markov_model import ordered_sum
 from fugu.operators.sip.privacy_bound import WORDS, PrivacyBound
-from fugu.operators.sip.proposal import Proposal
+from fugu.operators.sip.proposal import Mask, Proposal
 from fugu.operators.sip.shares_law import ExactMeans, SharesLaw
 from fugu.operators.sip.written_kernels import FullMatrix, WrittenKernel
 
@@ -43,16 +44,35 @@ def robust_law(
     """
     means, certain = EnvelopeMeans(envelope), np.ones(belief.shape[1], dtype=bool)
     law = SharesLaw.between(belief, proposals[0], bound, certain, means)
-    if len(proposals) == 1:
-        return law
-    matrix, cost = proposals[0].matrix, expected_cost(law, table)
+    cost = expected_cost(law, table)
     for proposal in proposals[1:]:
         other = SharesLaw.between(belief, proposal, bound, certain, means)
         other_cost = expected_cost(other, table)
         better = other_cost < cost - _TIE
-        matrix = np.where(better, proposal.matrix, matrix)
-        cost = np.where(better, other_cost, cost)
-    return SharesLaw.between(belief, ExplicitKernel(matrix), bound, certain, means)
+        law, cost = _either(better, other, law), np.where(better, other_cost, cost)
+    return law
+
+
+def _either(better: Mask, this: SharesLaw, that: SharesLaw) -> SharesLaw:
+    """Return the columns of `this` law where it is `better`, and of `that` one elsewhere.
+
+    Both are of the same beliefs, and their shares are written out.
+    """
+    ours, theirs = this.shares, that.shares
+    assert isinstance(ours, MatrixShares)
+    assert isinstance(theirs, MatrixShares)
+    return SharesLaw(
+        this.belief,
+        this.bound,
+        MatrixShares(np.where(better, ours.matrix, theirs.matrix)),
+        np.where(better, this.support, that.support),
+        np.where(better, this.total, that.total),
+        np.where(better, this.common, that.common),
+        np.where(better, this.expected, that.expected),
+        np.where(better, this.top, that.top),
+        np.where(better, this.constant, that.constant),
+        np.where(better, this.ratio, that.ratio),
+    )
 
 
 def expected_cost(law: SharesLaw, table: Floats) -> Floats:

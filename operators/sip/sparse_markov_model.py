@@ -7,7 +7,7 @@ import numpy as np
 
 from fugu.operators.mechanism import Floats
 from fugu.operators.sip.chain import FirstOrder
-from fugu.operators.sip.markov_model import check_distribution, excess, normalised
+from fugu.operators.sip.markov_model import MarkovModel, check_distribution, excess, normalised
 from fugu.operators.sip.sparse_rows import SparseRows
 
 
@@ -37,6 +37,15 @@ class SparseMarkovModel(FirstOrder):
                 f"transition: has {len(self.rows)} rows, but there are {len(self.prior)} symbols"
             )
         self.prior.setflags(write=False)
+
+    def as_matrix(self) -> MarkovModel:
+        """Return the chain with its rows written out, for what takes a matrix; O(n^2) numbers.
+
+        >>> rows = SparseRows.smoothed([({0: 1.0}, 0.0), ({1: 1.0}, 0.0)], 2, smoothing=0.1)
+        >>> SparseMarkovModel(np.array([0.5, 0.5]), rows).as_matrix().transition.round(3).tolist()
+        [[0.95, 0.05], [0.05, 0.95]]
+        """
+        return MarkovModel(self.prior, self.rows.dense())
 
     def skip(self, belief: Floats) -> Floats:
         return normalised(self.rows.flow(belief, self.rows.columns, self.symbols))

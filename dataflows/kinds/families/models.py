@@ -5,6 +5,11 @@ from fugu.dataflows.kinds.families.section import Files
 from fugu.dataflows.kinds.families.symbols import AlphabetOperator
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.sip.chain import Chain
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
+
+LARGEST_MATRIX = 2_000
+"""The most symbols of sparse rows that are written out as a matrix."""
 
 
 class ModelOperator(AlphabetOperator):
@@ -19,6 +24,24 @@ class ModelOperator(AlphabetOperator):
     def chain(self, files: Files) -> Chain:
         """Read the model, which must be about the alphabet of the section."""
         return read_model(files.resolve(self.model), self.alphabet)
+
+    def matrix(self, files: Files) -> MarkovModel:
+        """Read the model as a matrix; sparse rows are written out if they are not too many."""
+        chain = self.chain(files)
+        if isinstance(chain, SparseMarkovModel):
+            if chain.symbols > LARGEST_MATRIX:
+                raise ValueError(
+                    f"model: {self.kind} needs a matrix, and writes sparse rows of at most "
+                    f"{LARGEST_MATRIX:,} symbols out as one, not of {chain.symbols:,}; merge "
+                    "symbols, or write kind: crr"
+                )
+            return chain.as_matrix()
+        if not isinstance(chain, MarkovModel):
+            raise ValueError(
+                f"model: {self.kind} takes a chain of first order, and {self.model} is of second "
+                "order; learn one with fugu model learn --order 1, or write kind: crr"
+            )
+        return chain
 
     def not_covered(self, *, copies: bool, budget: bool, partials: str) -> list[str]:
         return [

@@ -9,6 +9,7 @@ from fugu.operators.byte_column import ByteColumn, Bytes
 from fugu.operators.byte_fields import DIGEST_BYTES, encode_field
 from fugu.operators.digests import digests_of
 from fugu.operators.mechanism import Integers, Words
+from fugu.operators.release_digest import extended
 from fugu.operators.sip.batches.likely_sequences import MOST_BATCHES
 from fugu.operators.sip.symbol_inputs import bound_to
 
@@ -33,6 +34,14 @@ class BatchBindings:
         n = self.symbols
         lengths = [w for w in range(1, self.window + 1) if n**w <= MOST_BATCHES]
         return {w: _digests(np.indices((n,) * w).reshape(w, -1)) for w in lengths}
+
+
+def extended_by_batch(history: Words, released: Integers) -> Words:
+    """Return the digest of what was released, with a batch of each row, `(positions, rows)`."""
+    history = extended(history, np.full(released.shape[1], len(released)))
+    for symbols in released:
+        history = extended(history, symbols)
+    return history
 
 
 def _digests(batches: Integers) -> Bytes:

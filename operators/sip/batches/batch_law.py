@@ -7,6 +7,8 @@ which alone makes it private.
 
 from typing import Protocol
 
+import numpy as np
+
 from fugu.operators.mechanism import Floats, Integers, Words
 
 
@@ -36,6 +38,15 @@ class BatchLaw(Protocol):
 
     def learned(self, released: Integers) -> Floats:
         """Return P(symbol | everything released) for each position, `(window, n, rows)`."""
+
+
+def share_of_truth(learned: Floats, released: Integers) -> Floats:
+    """Return the mean probability over positions that the released symbol is the true one."""
+    columns = np.arange(released.shape[1])
+    total = np.zeros(len(columns))
+    for probabilities, symbols in zip(learned, released, strict=True):
+        total = total + probabilities[symbols, columns]
+    return total / len(released)
 
 
 class Algorithm(Protocol):

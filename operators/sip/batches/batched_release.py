@@ -28,7 +28,8 @@ from fugu.operators.mechanism import (
 )
 from fugu.operators.randomness import draws_of
 from fugu.operators.release_digest import extended
-from fugu.operators.sip.batches.batch_bindings import BatchBindings
+from fugu.operators.sip.batches.batch_bindings import BatchBindings, extended_by_batch
+from fugu.operators.sip.batches.batch_law import share_of_truth
 from fugu.operators.sip.batches.batch_plan import BatchPlan, BatchPlans, Part
 from fugu.operators.sip.belief_radius import PREDICTIONS, Radius
 from fugu.operators.sip.distances import HAMMING, Distance, Points
@@ -304,7 +305,7 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
             released = part.law.release(batches[:, part.rows], words[:, part.rows])
             learned = part.law.learned(released)
             releases.values[its, : plan.window] = released.T
-            releases.annotations["confidence"][its] = _share_of_truth(learned, released)
+            releases.annotations["confidence"][its] = share_of_truth(learned, released)
             releases.kinds[its] = Kind.FRESH
             self._settle(after, its, released, learned[-1], part.law.charge)
 
@@ -319,16 +320,4 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
         after["held"][rows] = 0
         after["releases"][rows] += 1
         after["spent"][rows] = add_spent(after["spent"][rows], charge)
-        history = extended(after["history"][rows], np.full(len(rows), len(released)))
-        for symbols in released:
-            history = extended(history, symbols)
-        after["history"][rows] = history
-
-
-def _share_of_truth(learned: Floats, released: Integers) -> Floats:
-    """Return the mean probability over positions that the released symbol is the true one."""
-    columns = np.arange(released.shape[1])
-    total = np.zeros(len(columns))
-    for probabilities, symbols in zip(learned, released, strict=True):
-        total = total + probabilities[symbols, columns]
-    return total / len(released)
+        after["history"][rows] = extended_by_batch(after["history"][rows], released)

@@ -5,6 +5,8 @@ from pathlib import Path
 import orjson
 import pytest
 
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.kinds.families import models
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
@@ -40,6 +42,20 @@ def test_a_pipeline_file_configures_batches(tmp_path: Path) -> None:
     assert isinstance(mechanism, BatchedRelease)
     assert isinstance(mechanism.distance, Points)
     assert mechanism.kernel == "heuristic"
+
+
+def test_sparse_rows_are_written_out_and_many_of_them_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"from": symbol, "to": {symbol: 0.9}, "uniform": 0.1} for symbol in MODEL["alphabet"]]
+    sparse = MODEL | {"format_version": 2, "transition": rows}
+    (tmp_path / "model.json").write_bytes(orjson.dumps(sparse))
+    mechanism = configure(read(tmp_path, pipeline())).mechanism
+    assert isinstance(mechanism, BatchedRelease)
+    assert mechanism.model.transition.shape == (3, 3)
+    monkeypatch.setattr(models, "LARGEST_MATRIX", 2)
+    with pytest.raises(ConfigurationError, match="sparse rows of at most 2 symbols out as one"):
+        configure(read(tmp_path, pipeline()))
 
 
 def test_a_budget_counts_batches(tmp_path: Path) -> None:

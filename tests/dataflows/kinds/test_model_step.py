@@ -102,7 +102,7 @@ def test_an_error_names_the_line_and_what_to_write(
 @pytest.mark.parametrize(
     ("kind", "more", "says"),
     [
-        ("paper_crr", "\n  accept_unsound: true", "paper_crr knows no time; delete it"),
+        ("paper_crr", "\n  accept_unsound: true", "operator.step: unknown key"),
         ("adaptive_crr", "\n  decision_epsilon: 1.0", "operator.step: unknown key"),
     ],
 )

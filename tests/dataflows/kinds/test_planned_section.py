@@ -80,8 +80,10 @@ def test_a_budget_below_the_most_of_one_release_is_remarked(tmp_path: Path) -> N
         ("budget: {total: 40}\n", "", "Write budget: {total: NATS} without a window"),
         ("{total: 40}", "{total: 40, window: 9}", "Write budget: {total: NATS} without a window"),
         ("[away, home]", "[away, home, near]", "has 3 symbols, and spending is planned for 2"),
-        ("epsilon: 1.0", "epsilon: 1.0\n  mode: full_support", "planned_crr has no such choice"),
-        ("epsilon: 1.0", "epsilon: 1.0\n  distance: ordered", "planned_crr has no such choice"),
+        ("epsilon: 1.0", "epsilon: 1.0\n  mode: full_support", "operator.mode: unknown key"),
+        ("epsilon: 1.0", "epsilon: 1.0\n  distance: ordered", "operator.distance: unknown key"),
+        ("epsilon: 1.0", "epsilon: 1.0\n  kernel: heuristic", "operator.kernel: unknown key"),
+        ("epsilon: 1.0", "epsilon: 1.0\n  accept_unsound: true", "accept_unsound: unknown key"),
     ],
 )
 def test_what_does_not_go_is_refused(old: str, new: str, reason: str, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.explain import explain
 from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
+from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.model_intervals import ModelIntervals
 from fugu.operators.sip.robust_release import RobustRelease
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE, read, read_error
@@ -116,11 +117,25 @@ def test_ends_that_are_no_interval_are_refused_with_their_place(
         configured(tmp_path, "learned", wrong)
 
 
-def test_sparse_rows_have_no_intervals(tmp_path: Path) -> None:
+def with_rows(**more: Any) -> dict[str, Any]:
     rows = [{"from": symbol, "to": {symbol: 0.9}, "uniform": 0.1} for symbol in MODEL["alphabet"]]
-    sparse = MODEL | {"format_version": 2, "transition": rows}
-    with pytest.raises(ConfigurationError, match="only a matrix of first order can have intervals"):
-        configured(tmp_path, "10%", sparse)
+    return MODEL | {"format_version": 2, "transition": rows} | more
+
+
+def test_sparse_rows_are_written_out(tmp_path: Path) -> None:
+    model = configured(tmp_path, "10%", with_rows(smoothing=0.0)).model
+    assert isinstance(model, MarkovModel)
+    np.testing.assert_allclose(model.transition, 0.9 * np.eye(3) + 0.1 / 3, rtol=1e-15)
+
+
+def test_a_chain_of_second_order_has_no_intervals(tmp_path: Path) -> None:
+    first, second, _ = MODEL["alphabet"]
+    rows = [
+        *with_rows()["transition"],
+        {"from": [first, second], "to": {second: 0.9}, "uniform": 0.1},
+    ]
+    with pytest.raises(ConfigurationError, match="model: robust_crr takes a chain of first order"):
+        configured(tmp_path, "10%", with_rows(transition=rows))
 
 
 @pytest.mark.slow

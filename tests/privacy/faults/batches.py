@@ -43,7 +43,7 @@ class TruthOnceLearned(ColdStart):
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         after, releases = super().step(state, inputs, draws)
-        values = np.where(self._warm(state), inputs.values, releases.values)
+        values = np.where(self.learning.warm(state), inputs.values, releases.values)
         return after, replace(releases, values=values)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.family import Wanted
 from fugu.dataflows.offline.evaluation.records.family import RecordFamily
@@ -15,6 +16,7 @@ from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.operators.mechanism import Kind
 from fugu.operators.noise.laplace_release import LaplaceRelease
 from tests.dataflows.offline.evaluation.samples import POWER, pipeline, run_of, sample_of
+from tests.dataflows.pipeline.pipeline_files import PIPELINE
 
 HALVES = LaplaceRelease(lower=0, upper=200, epsilon=1.0, units_per_one=2)
 SAMPLE = sample_of([2, 4, 6, 8], streams=[0, 0, 1, 1])
@@ -83,3 +85,33 @@ def test_noise_is_measured_as_it_is_predicted_and_clamping_shows_as_bias(tmp_pat
     assert utility.predicted == pytest.approx(deviation / sqrt(1_500), rel=1e-3)
     single = sqrt(deviation**2 + 50**2 / 3)
     assert utility.root_mean_square.value == pytest.approx(single, rel=0.05)
+
+
+def test_topl_stands_on_the_axis_of_proved_privacy_and_gains_where_a_range_is_too_wide(
+    tmp_path: Path,
+) -> None:
+    file = pipeline(tmp_path, POWER.replace("upper: 100", "upper: 2000"))
+    sample = sample_of([20 + 3 * (user % 40) for user in range(3_000)], list(range(3_000)))
+    report = RecordFamily.planned(file, sample, Wanted("4", None)).report(runs=2, seed=0)
+    rows = {row.candidate.name: row for row in report.rows}
+    topl, laplace = rows["topl (offline)"], rows["laplace"]
+    assert topl.candidate.place("ldp") == laplace.candidate.place("ldp") == 4.0
+    assert isinstance(topl.utility, NumberUtility)
+    assert isinstance(laplace.utility, NumberUtility)
+    assert topl.utility.true_mean == pytest.approx(39.25, rel=0.01)
+    assert topl.utility.root_mean_square.value < laplace.utility.root_mean_square.value / 2
+    assert topl.utility.predicted is None
+    assert any("topl (offline): no pipeline runs it. The first 300" in n for n in report.notes)
+    assert any(line.strip().startswith("1. topl (offline) at eps 4") for line in report.ranking)
+
+
+@pytest.mark.parametrize(
+    ("records", "text", "says"),
+    [(50, POWER, "50 are too few; give a sample of at least 1,000"), (50, PIPELINE, "not about")],
+)
+def test_topl_is_refused_where_it_cannot_be(
+    records: int, text: str, says: str, tmp_path: Path
+) -> None:
+    sample = sample_of([0, 1] * (records // 2), [0, 1] * (records // 2))
+    with pytest.raises(FuguError, match=f"--rivals topl: .*{says}"):
+        RecordFamily.planned(pipeline(tmp_path, text), sample, Wanted("1", "topl"))
