@@ -14,8 +14,8 @@ from fugu.operators.sip.conditional_randomized_response import ConditionalRandom
 from fugu.operators.sip.distances import Ordered
 from fugu.operators.sip.markov_model import MarkovModel
 
-_PAGES, _CLICKS, _VISITORS, _COUNTED = 30, 12, 600, 4_000
-_EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0)
+_PAGES, _CLICKS, _VISITORS, _COUNTED = 30, 12, 200, 4_000
+_EPSILONS = (0.5, 1.0, 2.0, 3.0, 5.0)
 _DECISION = 0.25
 """What an adaptive release spends on its decision, of epsilon."""
 _SMOOTHING = 0.01
@@ -59,8 +59,8 @@ def sip_clicks() -> Figure:
         f"{_told(below)}. Batches with the epsilon of their clicks together "
         f"{'err less the longer they are' if batches else 'do not err less everywhere'}. "
         "Choosing one of the bits of OUE gives most of its epsilon away, as printed. With the "
-        "41,270 pages of Kosarak the printed mechanism leaks at least ln((1 - e^-epsilon) 41,270), about 10 "
-        "nats at epsilon 1, so its gain there is not one at equal privacy.",
+        "41,270 pages of Kosarak the printed mechanism leaks at least ln((1 - e^-epsilon) 41,270), "
+        "about 10 nats at epsilon 1, so its gain there is not one at equal privacy.",
     )
 
 

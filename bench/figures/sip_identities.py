@@ -8,12 +8,12 @@ from bench.figures.symbol_runs import released
 from fugu.operators.mechanism import EnumerableMechanism, Floats, Integers
 from fugu.operators.sip.markov_model import MarkovModel
 
-_SECONDS, _EACH = 2, 20
-_PER_SECOND = (10.0, 25.0, 50.0, 100.0, 200.0)
+_SECONDS, _EACH = 1, 10
+_PER_SECOND = (10.0, 50.0, 100.0, 200.0)
 
 
 def sip_identities() -> Figure:
-    """Guess whose two seconds of gaze these are, twenty times for each of ten people."""
+    """Guess whose second of gaze this is, ten times for each of ten people."""
     people = gaze.Gaze()
     model, steps = people.model(), _SECONDS * gaze.RATE
     truths, known = (people.samples(steps, seed=seed, each=_EACH) for seed in (21, 22))
@@ -49,7 +49,7 @@ def sip_identities() -> Figure:
         "network, first order)",
         panels,
         "reproduced" if holds else "differs",
-        f"Of ten people, true cells of {_SECONDS} seconds tell {raw:.0%}; chance is 10 %. Knowing "
+        f"Of ten people, true cells of a second tell {raw:.0%}; chance is 10 %. Knowing "
         f"everybody's moves adds {smaller['crr']:.0%} on average to what crr tells, and "
         f"{smaller['pim']:.0%} to what pim tells; with it crr tells no more than pim at "
         f"{len(less)} of {len(_PER_SECOND)} budgets. The guess here is the best there is, so "
