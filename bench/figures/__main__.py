@@ -78,7 +78,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     wanted = [one for one in FIGURES if not given.names or one.__name__ in given.names]
     console, page = Console(), folder / "README.md"
-    sections = _sections(page)
+    sections = sections_of(page)
     with ProcessPoolExecutor(_AT_ONCE) as workers:
         running = {workers.submit(_written, one, folder): one.__name__ for one in wanted}
         for done in as_completed(running):
@@ -101,7 +101,7 @@ def _written(compute: Callable[[], Figure], folder: Path) -> tuple[str, str]:
     return section, f"({monotonic() - began:.0f} s): {figure.verdict}. {figure.sentence}"
 
 
-def _sections(page: Path) -> dict[str, str]:
+def sections_of(page: Path) -> dict[str, str]:
     """Return sections by the name of their picture, from a page if there is one."""
     written = _SECTION.findall(page.read_text()) if page.exists() else []
     return {_PICTURE.search(one)[1]: f"{one.rstrip()}\n" for one in written}  # type: ignore[index]
