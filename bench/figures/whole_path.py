@@ -28,8 +28,10 @@ from fugu.operators.mechanism import Floats
 from fugu.operators.totals.running_total import RunningTotal
 
 _SEEDS, _HOURS = 20, 312
-_SECONDS, _EACH, _GRACE = 10_000, 8, 20
-"""Ticks of the series that is totalled, users in each partition, and ticks that close the last."""
+_SERIES = {1_000: 20, 10_000: 2}
+"""Ticks of series that are totalled, and by how many secrets."""
+_EACH, _CLOSING = 8, 20
+"""Users in each partition, and ticks that close the last one."""
 _CAP = {"at_most": 20, "per": "13d"}
 _TOTALS = """
 name: clicks
@@ -94,14 +96,15 @@ class _Path:
 
 
 def whole_path() -> Figure:
-    """Run each pipeline with 20 secrets over the same records."""
+    """Run each pipeline with 20 secrets over the same records; of the longest series with two."""
     with (
         tempfile.TemporaryDirectory(prefix="fugu-figures-") as folder,
         EmbeddedBroker() as bootstrap,
         shown_progress(Console(quiet=True)) as progress,
     ):
         path = _Path(bootstrap, Path(folder), progress)
-        bikes, totals = _of_bikes(path), _of_totals(path)
+        bikes = _of_bikes(path)
+        totals = {ticks: _of_totals(path, ticks, seeds) for ticks, seeds in _SERIES.items()}
     return _shown(bikes, totals)
 
 
@@ -126,28 +129,25 @@ def _figures() -> int:
     return TICKS * len(DISTRICTS)
 
 
-def _of_totals(path: _Path) -> dict[str, list[float]]:
-    """Return root mean square errors of all 10,000 totals by law and seed."""
+def _of_totals(path: _Path, ticks: int, seeds: int) -> dict[str, list[float]]:
+    """Return root mean square errors of all totals by law and seed."""
     document = yaml.safe_load(_TOTALS)
-    declared = {**document["operator"], **_LAWS["running_total"], "horizon": _SECONDS}
+    document["source"] = {**document["source"], "topic": f"clicks-{ticks}"}
+    declared = {**document["operator"], **_LAWS["running_total"], "horizon": ticks}
     counted = {**document, "operator": declared}
-    path.produce(counted, _clicks(), PARTITIONS * (_SECONDS + _GRACE))
-    truth, errors = PARTITIONS * np.arange(1.0, _SECONDS + 1), {}
+    path.produce(counted, _clicks(ticks), PARTITIONS * (ticks + _CLOSING))
+    truth, errors = PARTITIONS * np.arange(1.0, ticks + 1), {}
     for number, (name, law) in enumerate(_LAWS.items()):
-        operator = {**document["operator"], **law, "horizon": _SECONDS}
-        errors[name] = [
-            _rms(path, {**document, "operator": operator}, number, seed, truth)
-            for seed in range(_SEEDS)
-        ]
+        operator = {**document["operator"], **law, "horizon": ticks}
+        runs = (
+            path.released({**document, "operator": operator}, f"{ticks}-{number}", seed, ticks)
+            for seed in range(seeds)
+        )
+        errors[name] = [float(np.sqrt(np.mean((run[:ticks, 0] - truth) ** 2))) for run in runs]
     return errors
 
 
-def _rms(path: _Path, document: dict[str, Any], number: int, seed: int, truth: Floats) -> float:
-    run = path.released(document, f"{number}", seed, _SECONDS)[:_SECONDS, 0]
-    return float(np.sqrt(np.mean((run - truth) ** 2)))
-
-
-def _clicks() -> Iterator[RawRecord]:
+def _clicks(ticks: int) -> Iterator[RawRecord]:
     """Yield a record of one user in each partition and second, of eight in turn."""
     users: list[list[bytes]] = [[] for _ in range(PARTITIONS)]
     number = 0
@@ -155,35 +155,46 @@ def _clicks() -> Iterator[RawRecord]:
         user = b"user-%d" % number
         users[partition_of(user)].append(user)
         number += 1
-    for second in range(_SECONDS + _GRACE):
+    for second in range(ticks + _CLOSING):
         for those in users:
             yield those[second % _EACH], b'{"page":"all"}', BEGIN + 1_000 * second
 
 
-def _shown(bikes: dict[str, list[float]], totals: dict[str, list[float]]) -> Figure:
-    unit = {
-        window: RunningTotal(1, 1, 1, 1.0, 1e-6, _SECONDS, window).precision.noise_of_a_change
-        for window in (1, 24)
-    }
-    near, far = (totals[name] for name in list(_LAWS)[:2])
-    tree = totals["binary_tree, delta 0"]
+def _shown(bikes: dict[str, list[float]], totals: dict[int, dict[str, list[float]]]) -> Figure:
+    short, long = totals
     return Figure(
         "why",
         'issue 28, "Why" (generated riders and clicks; every run is one of `fugu run`)',
         [
-            _panel("bike-share, epsilon 3 and delta 1e-6", "mean absolute error, riders", bikes),
-            _panel("totals of 10,000 ticks, epsilon 1", "root mean square error, clicks", totals),
+            _panel("bike-share, epsilon 3, delta 1e-6", "mean absolute error, riders", bikes),
+            *(
+                _panel(f"totals of {ticks:,} ticks, epsilon 1", "root mean square error", found)
+                for ticks, found in totals.items()
+            ),
         ],
         "beyond the papers",
-        f"Bike-share errs {_told(bikes['20 hours'])} where riders count in 20 hours, instead of "
-        f"{_told(bikes['no cap'])} (issue: 8.2 and 30.0, before noise was "
-        f"chosen by the exact account). Totals of {_SECONDS:,} ticks "
-        f"err {_told([one / unit[1] for one in near])} in units of the noise of a tick (issue: "
-        f"3.80; a tree of Gaussian sums by its law {tree_error(_SECONDS, 1):.1f}, issue: 13.5), "
-        f"{_told([one / unit[24] for one in far])} where 24 in a row are protected together "
-        f"(issue: 67; tree {tree_error(_SECONDS, 24):.0f}, issue: 271), and at epsilon 1 "
-        f"{_told(near)} clicks, instead of {_told(tree)} by binary_tree with delta 0 (issue: 17.2 "
-        f"and 50.3). Means of {_SEEDS} secrets, +- standard errors.",
+        f"Bike-share errs {_told(bikes['20 hours'])} riders where each counts in 20 hours, "
+        f"instead of {_told(bikes['no cap'])} (issue: 8.2 and 30.0, before the exact account). "
+        f"{_told_totals(long, totals[long])} (issue: 3.80 and 13.5, 67 and 271; at epsilon 1 17.2 "
+        f"and 50.3). {_told_totals(short, totals[short])}. Means of {_SERIES[short]} secrets +- "
+        f"standard errors; of {_SERIES[long]} for {long:,} ticks.",
+    )
+
+
+def _told_totals(ticks: int, errors: dict[str, list[float]]) -> str:
+    told = []
+    for name, window in (("running_total", 1), ("running_total, 24 in a row", 24)):
+        unit = RunningTotal(1, 1, 1, 1.0, 1e-6, ticks, window).precision.noise_of_a_change
+        found = _told([error / unit for error in errors[name]])
+        protected = f", {window} in a row protected together" if window > 1 else ""
+        told.append(
+            f"{found} times the noise of a tick, where a tree of Gaussian sums has by its law "
+            f"{tree_error(ticks, window):.3g}{protected}"
+        )
+    clicks = (_told(errors[name]) for name in ("running_total", "binary_tree, delta 0"))
+    return (
+        f"Totals of {ticks:,} ticks err {'; '.join(told)}; that is {next(clicks)} clicks at "
+        f"epsilon 1 and delta 1e-6, instead of {next(clicks)} by binary_tree with delta 0"
     )
 
 
@@ -192,7 +203,7 @@ def _panel(title: str, up: str, errors: dict[str, list[float]]) -> Panel:
         name: [(float(seed), error) for seed, error in enumerate(sorted(found), 1)]
         for name, found in errors.items()
     }
-    return Panel(title, "runs, sorted", up, curves, (False, True))
+    return Panel(title, "runs, sorted by error", up, curves, (False, True))
 
 
 def _told(errors: list[float]) -> str:
