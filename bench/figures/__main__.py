@@ -33,10 +33,12 @@ from bench.figures.thesis_central import thesis_central
 from bench.figures.thesis_combined import thesis_combined
 from bench.figures.thesis_leakage import thesis_leakage
 from bench.figures.thesis_local import thesis_local
-from bench.figures.whole_path import whole_path
+from bench.figures.why_caps import why_caps
+from bench.figures.why_totals import why_totals
 
 FIGURES: tuple[Callable[[], Figure], ...] = (
-    whole_path,
+    why_caps,
+    why_totals,
     sip_noise,
     sip_error,
     sip_clicks,
@@ -78,12 +80,13 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     wanted = [one for one in FIGURES if not given.names or one.__name__ in given.names]
     console, page = Console(), folder / "README.md"
-    sections = _sections(page)
+    computed: dict[str, str] = {}
     with ProcessPoolExecutor(_AT_ONCE) as workers:
         running = {workers.submit(_written, one, folder): one.__name__ for one in wanted}
         for done in as_completed(running):
-            sections[running[done]], sentence = done.result()
+            computed[running[done]], sentence = done.result()
             console.print(f"[bold]{running[done]}[/bold] {sentence}\n")
+    sections = sections_of(page) | computed
     found = [sections[name] for name in names if name in sections]
     page.write_text("\n".join([_TITLE, *found]))
     console.print(f"Pictures and sentences: {page}")
@@ -101,7 +104,7 @@ def _written(compute: Callable[[], Figure], folder: Path) -> tuple[str, str]:
     return section, f"({monotonic() - began:.0f} s): {figure.verdict}. {figure.sentence}"
 
 
-def _sections(page: Path) -> dict[str, str]:
+def sections_of(page: Path) -> dict[str, str]:
     """Return sections by the name of their picture, from a page if there is one."""
     written = _SECTION.findall(page.read_text()) if page.exists() else []
     return {_PICTURE.search(one)[1]: f"{one.rstrip()}\n" for one in written}  # type: ignore[index]

@@ -75,7 +75,7 @@ def _name(panel: Panel, axes: Axes) -> None:
     shown = axes.transData + axes.transAxes.inverted()
     ends = [float(shown.transform(points[-1])[1]) for points in panel.curves.values()]
     names = list(panel.curves)
-    for number, place in _spread(ends).items():
+    for number, place in spread(ends).items():
         axes.annotate(
             names[number],
             (1.02, place),
@@ -87,7 +87,7 @@ def _name(panel: Panel, axes: Axes) -> None:
         )
 
 
-def _spread(ends: Sequence[float]) -> dict[int, float]:
+def spread(ends: Sequence[float]) -> dict[int, float]:
     """Return a place near each end, by its number, so that none covers another."""
     order = sorted(range(len(ends)), key=ends.__getitem__)
     places: list[float] = []

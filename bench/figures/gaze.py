@@ -52,8 +52,8 @@ class Gaze:
 
     @cached_property
     def public(self) -> Integers:
-        """Return five minutes of each person that the models are learned from."""
-        return self.samples(300 * RATE, seed=7)
+        """Return two minutes of each person that the models are learned from."""
+        return self.samples(120 * RATE, seed=7)
 
     def model(self, people: slice = slice(None)) -> MarkovModel:
         """Return a chain of first order, of all people or of some."""

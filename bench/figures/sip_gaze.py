@@ -5,15 +5,15 @@ from bench.figures.figure import Figure, Panel
 from bench.figures.symbol_runs import released
 from fugu.operators.mechanism import Integers
 
-_SECONDS, _EACH, _SHOWN = 4, 3, 10.0
-_PER_SECOND = (10.0, 25.0, 50.0, 100.0, 200.0)
+_SECONDS, _SHOWN = 2, 10.0
+_PER_SECOND = (10.0, 50.0, 100.0, 200.0)
 _WINDOWS = (5, 10)
 
 
 def sip_gaze() -> Figure:
-    """Release four seconds of ten people, three times each, under chains of two orders."""
+    """Release two seconds of ten people under chains of two orders."""
     people = gaze.Gaze()
-    truths = people.samples(_SECONDS * gaze.RATE, seed=11, each=_EACH)
+    truths = people.samples(_SECONDS * gaze.RATE, seed=11)
     first, second = people.model(), people.second_order()
     shown = _SHOWN / gaze.RATE
     paths = {

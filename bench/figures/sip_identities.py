@@ -5,15 +5,19 @@ import numpy as np
 from bench.figures import gaze
 from bench.figures.figure import Figure, Panel
 from bench.figures.symbol_runs import released
-from fugu.operators.mechanism import EnumerableMechanism, Floats, Integers
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.planar_isotropic_response import PlanarIsotropicResponse
 
-_SECONDS, _EACH = 2, 20
-_PER_SECOND = (10.0, 25.0, 50.0, 100.0, 200.0)
+_Law = GeneralizedRandomizedResponse | ConditionalRandomizedResponse | PlanarIsotropicResponse
+_SECONDS, _EACH = 1, 10
+_PER_SECOND = (10.0, 50.0, 100.0, 200.0)
 
 
 def sip_identities() -> Figure:
-    """Guess whose two seconds of gaze these are, twenty times for each of ten people."""
+    """Guess whose second of gaze this is, ten times for each of ten people."""
     people = gaze.Gaze()
     model, steps = people.model(), _SECONDS * gaze.RATE
     truths, known = (people.samples(steps, seed=seed, each=_EACH) for seed in (21, 22))
@@ -24,7 +28,7 @@ def sip_identities() -> Figure:
         epsilon = spent / gaze.RATE
         mechanisms = {"grr": gaze.response(epsilon), **gaze.one_by_one(model, epsilon)}
         for name, mechanism in mechanisms.items():
-            assert isinstance(mechanism, EnumerableMechanism)
+            assert isinstance(mechanism, _Law)
             seen, before = (released(mechanism, one, seed=5)[0] for one in (truths, known))
             found = (_by_shares(seen, before), _by_patterns(mechanism, seen, own))
             for curves, guessed in zip((by_data, by_patterns), found, strict=True):
@@ -49,7 +53,7 @@ def sip_identities() -> Figure:
         "network, first order)",
         panels,
         "reproduced" if holds else "differs",
-        f"Of ten people, true cells of {_SECONDS} seconds tell {raw:.0%}; chance is 10 %. Knowing "
+        f"Of ten people, true cells of a second tell {raw:.0%}; chance is 10 %. Knowing "
         f"everybody's moves adds {smaller['crr']:.0%} on average to what crr tells, and "
         f"{smaller['pim']:.0%} to what pim tells; with it crr tells no more than pim at "
         f"{len(less)} of {len(_PER_SECOND)} budgets. The guess here is the best there is, so "
@@ -64,9 +68,7 @@ def _by_shares(seen: Integers, before: Integers) -> Integers:
     return np.asarray(logs[:, seen].sum(axis=1).argmax(axis=0))
 
 
-def _by_patterns(
-    mechanism: EnumerableMechanism, seen: Integers, own: list[MarkovModel]
-) -> Integers:
+def _by_patterns(mechanism: _Law, seen: Integers, own: list[MarkovModel]) -> Integers:
     """Guess by the likelihood of releases under everybody's own chain, exactly."""
     rows = seen.shape[1]
     state, logs = mechanism.start(rows), np.zeros((len(own), rows))
@@ -79,7 +81,8 @@ def _by_patterns(
             chance = joint.sum(axis=1)
             logs[person] += np.log(chance)
             beliefs[person] = joint / chance[:, None] @ chain.transition
-        state, _ = mechanism.observe(state, now)
+        if not isinstance(mechanism, GeneralizedRandomizedResponse):
+            state, _ = mechanism.observe(state, now)
     return np.asarray(logs.argmax(axis=0))
 
 

@@ -1,9 +1,12 @@
 """Figures of the papers: each has a picture and a sentence that follows from its curves."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from bench.figures.__main__ import sections_of
+from bench.figures.figure import spread
 from bench.figures.realtime_weights import realtime_weights
 from bench.figures.temporal_costs import temporal_costs
 
@@ -23,3 +26,22 @@ def test_threshold_mechanisms_are_cheapest_in_between() -> None:
     figure = temporal_costs()
     assert "2 to 10 (k = 10)" in figure.sentence
     assert dict(figure.panels[0].curves["backward"])[5.0] == pytest.approx(6.200, abs=1e-3)
+
+
+def test_names_beside_curves_cover_neither_each_other_nor_the_title() -> None:
+    places = spread([0.99, 0.98, 0.97, 0.2])
+    assert places[3] == 0.2
+    in_order = [places[number] for number in (2, 1, 0)]
+    assert all(after - before > 0.06 for before, after in pairwise(in_order))
+    assert max(in_order) <= 1.0
+
+
+def test_figures_that_are_computed_alone_leave_the_others_on_the_page(tmp_path: Path) -> None:
+    page = tmp_path / "README.md"
+    assert sections_of(page) == {}
+    sections = {
+        name: f"## {name}: differs\n\n*A paper.* A sentence.\n\n![{name}]({name}.png)\n"
+        for name in ("one", "two")
+    }
+    page.write_text("\n".join(["# Figures\n", *sections.values()]))
+    assert sections_of(page) == sections
