@@ -261,7 +261,7 @@ def test_partitions_that_stay_are_not_read_back_when_copies_come_and_go(
 
 @pytest.mark.slow
 def test_a_broker_that_is_slow_to_tell_positions_shuts_out_no_copy_that_lives(
-    make: Callable[[int], House], caplog: pytest.LogCaptureFixture
+    make: Callable[[int], House], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     house = make(2)
     first = house.first()
@@ -270,7 +270,7 @@ def test_a_broker_that_is_slow_to_tell_positions_shuts_out_no_copy_that_lives(
     second = house.copies.join("second")
     member = second._member
     assert isinstance(member, NativeGroupMember)
-    member._asking = _Slow(member._ask())
+    monkeypatch.setattr(member, "_asking", _Slow(member._ask()))
     with caplog.at_level("INFO"):
         house.copies.settle(1, 1)
     assert "no transaction is open; waiting" in caplog.text
@@ -289,12 +289,12 @@ class _Slow:
         self._asking = asking
         self._until = 0.0
 
-    def committed(self, *wanted: Any, timeout: float) -> list[TopicPartition]:
+    def committed(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
         self._until = self._until or time.monotonic() + 2.5
         if time.monotonic() < self._until:
             time.sleep(0.2)
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
-        return self._asking.committed(*wanted, timeout=timeout)
+        return self._asking.committed(wanted, timeout=timeout)
 
     def close(self) -> None:
         self._asking.close()
