@@ -20,7 +20,6 @@ from fugu.operators.estimates.ratios_over_users import Ratios, RatioSums
 from fugu.operators.estimates.share_reader import PredictingReader
 from fugu.operators.estimates.stream_reports import Told, told_by_streams
 from fugu.operators.mechanism import (
-    EnumerableMechanism,
     Integers,
     Mechanism,
     RepeatingMechanism,
@@ -112,8 +111,8 @@ def estimated_shares(
     sums = RatioSums(max(1, windows.count), len(alphabet), shares=True)
     inner, outcomes = without_budget(mechanism), releases.values
     surprises: SurpriseSums | None = None
-    if isinstance(reader, PredictingReader) and isinstance(inner, EnumerableMechanism):
-        surprises = SurpriseSums(inner.outcomes[1])
+    if isinstance(reader, PredictingReader):
+        surprises = SurpriseSums(reader.outcomes)
         if isinstance(inner, RepeatingMechanism):
             outcomes = inner.outcome_of(releases)
     silent = 0

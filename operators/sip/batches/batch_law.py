@@ -37,6 +37,10 @@ class BatchLaw(Protocol):
     def learned(self, released: Integers) -> Floats:
         """Return P(symbol | everything released) for each position, `(window, n, rows)`."""
 
+    def expected(self, released: Integers) -> Floats:
+        """Return the probability under the model that a symbol is released at each position, given
+        everything that was released before it, also in this batch, `(window, n, rows)`."""
+
 
 class Algorithm(Protocol):
     """Make a law for every belief; a pure function of the belief."""
