@@ -1,6 +1,5 @@
 """Estimate shares and means over users, in windows of time."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,8 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fugu.dataflows.analysis.about_models import about_model
 from fugu.dataflows.analysis.decoding import alphabet_of, is_fresh, releases_of
-from fugu.dataflows.analysis.estimates import Estimates, ModelAlarm, about_intervals, level_of
+from fugu.dataflows.analysis.estimates import Estimates, about_intervals, level_of
 from fugu.dataflows.analysis.streams import in_order
 from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.publishing.promise import Promise
@@ -20,7 +20,6 @@ from fugu.operators.estimates.ratios_over_users import Ratios, RatioSums
 from fugu.operators.estimates.share_reader import PredictingReader
 from fugu.operators.estimates.stream_reports import Told, told_by_streams
 from fugu.operators.mechanism import (
-    EnumerableMechanism,
     Integers,
     Mechanism,
     RepeatingMechanism,
@@ -30,10 +29,6 @@ from fugu.operators.mechanism import (
 _NO_KEY = (
     "releases have no key, so every record counts as a user of its own: bars are too short where "
     "users have several records"
-)
-_UNCHECKED = (
-    "shares of {kind} lean on the model, and nothing here checks it: where it is wrong they are "
-    "biased by an amount that bars do not show"
 )
 
 
@@ -112,8 +107,8 @@ def estimated_shares(
     sums = RatioSums(max(1, windows.count), len(alphabet), shares=True)
     inner, outcomes = without_budget(mechanism), releases.values
     surprises: SurpriseSums | None = None
-    if isinstance(reader, PredictingReader) and isinstance(inner, EnumerableMechanism):
-        surprises = SurpriseSums(inner.outcomes[1])
+    if isinstance(reader, PredictingReader):
+        surprises = SurpriseSums(reader.outcomes)
         if isinstance(inner, RepeatingMechanism):
             outcomes = inner.outcome_of(releases)
     silent = 0
@@ -127,7 +122,7 @@ def estimated_shares(
     notes = [
         *notes,
         *_about_silence(silent, len(records)),
-        *_about_check(check, alphabet, promise, mechanism),
+        *about_model(check, alphabet, promise, mechanism, users),
     ]
     labels = {"symbol": pa.array(alphabet * max(1, windows.count))}
     return _table(
@@ -258,33 +253,3 @@ def _about_means(promise: Promise) -> Sequence[str]:
         "numbers were clamped to the declared range before noise was added: what lay outside "
         "biases the mean, and nothing shows it",
     )
-
-
-def _about_check(
-    check: ModelCheck | None,
-    alphabet: Sequence[str | int],
-    promise: Promise,
-    mechanism: Mechanism,
-) -> Sequence[str]:
-    inner = without_budget(mechanism)
-    if check is None:
-        return (_UNCHECKED.format(kind=promise.law.kind),) if hasattr(inner, "model") else ()
-    if not check.alarm:
-        return (
-            f"model check: no alarm over {check.releases:,} releases (level {check.level:.0%}); it "
-            "does not see what noise hides",
-        )
-    worst, names = check.deviations[0], [str(symbol) for symbol in alphabet]
-    if isinstance(inner, RepeatingMechanism):
-        names += [f"{symbol} again" for symbol in alphabet]
-    names.append("the beginning of a stream")
-    after = "" if worst.after is None else f" after {names[worst.after]}"
-    text = (
-        f"MODEL ALARM: releases do not agree with the model of {promise.pipeline}. "
-        f"{names[worst.outcome]}{after} was released {worst.released:,.0f} times, and "
-        f"the model expects {worst.expected:,.0f} (z = {worst.z:+.1f}, p = {worst.p:.1g}). Shares "
-        "are biased by an amount that bars do not show, and more data does not remove: have a "
-        "model learned from such users, or use a kind without a model"
-    )
-    warnings.warn(text, ModelAlarm, stacklevel=5)
-    return (text,)

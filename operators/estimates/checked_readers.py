@@ -13,6 +13,7 @@ from fugu.operators.budget import without_budget
 from fugu.operators.columns import taken
 from fugu.operators.estimates.difference_reader import DifferenceReader, surprises_of
 from fugu.operators.estimates.share_estimators import (
+    BatchReader,
     DecisionReader,
     PosteriorReader,
     share_reader,
@@ -44,6 +45,10 @@ class Believing(EnumerableMechanism, Protocol):
 class CheckedPosteriorReader(PosteriorReader):
     """Estimate by posteriors, and predict each fresh release."""
 
+    @property
+    def outcomes(self) -> int:
+        return _outcomes_of(self.mechanism)
+
     def read_and_predict(
         self, state: State, releases: Releases
     ) -> tuple[State, Floats, Floats, Floats]:
@@ -60,6 +65,10 @@ class CheckedPosteriorReader(PosteriorReader):
 class CheckedDecisionReader(DecisionReader):
     """Estimate by posteriors of releases and decisions to repeat, and predict both."""
 
+    @property
+    def outcomes(self) -> int:
+        return _outcomes_of(self.mechanism)
+
     def read_and_predict(
         self, state: State, releases: Releases
     ) -> tuple[State, Floats, Floats, Floats]:
@@ -73,6 +82,29 @@ class CheckedDecisionReader(DecisionReader):
         return after, told, surprises, variances
 
 
+@dataclass(frozen=True)
+class CheckedBatchReader(BatchReader):
+    """Estimate by posteriors of lists, and predict each of their symbols by those before it."""
+
+    @property
+    def outcomes(self) -> int:
+        return self.mechanism.model.symbols
+
+    def read_and_predict(
+        self, state: State, releases: Releases
+    ) -> tuple[State, Floats, Floats, Floats]:
+        """Return the surprise of each symbol of a list, too; see `PredictingReader`."""
+        fresh = np.asarray(releases.kinds == Kind.FRESH)
+        lists = releases.values[fresh]
+        observed, posterior, expected = self.mechanism.observe_and_predict(
+            taken(state, fresh), lists
+        )
+        surprises, variances = surprises_of(expected[:, : lists.shape[1]], lists)
+        after = self.moved_on(state, releases, observed)
+        told = aligned(fresh, posterior)
+        return after, told, aligned(fresh, surprises), aligned(fresh, variances)
+
+
 def checked_reader(mechanism: Mechanism) -> ShareReader | None:
     """Return the reader that leans on the model as little as it can, and predicts releases where
     their law is small enough; None where releases are no symbols."""
@@ -80,6 +112,8 @@ def checked_reader(mechanism: Mechanism) -> ShareReader | None:
     if type(inner) is ConditionalRandomizedResponse:
         return DifferenceReader(inner)
     reader = share_reader(mechanism)
+    if isinstance(reader, BatchReader) and reader.mechanism.model.symbols <= _LARGEST:
+        return CheckedBatchReader(reader.mechanism)
     if not isinstance(inner, Believing) or inner.outcomes[1] > _LARGEST:
         return reader
     match reader:
@@ -88,6 +122,11 @@ def checked_reader(mechanism: Mechanism) -> ShareReader | None:
         case DecisionReader(mechanism=adaptive, budget=budget):
             return CheckedDecisionReader(adaptive, budget)
     return reader
+
+
+def _outcomes_of(mechanism: object) -> int:
+    assert isinstance(mechanism, Believing)
+    return mechanism.outcomes[1]
 
 
 def _expected(mechanism: object, state: State) -> Floats:

@@ -25,6 +25,10 @@ class DifferenceReader:
 
     mechanism: ConditionalRandomizedResponse
 
+    @property
+    def outcomes(self) -> int:
+        return self.mechanism.model.symbols
+
     def start(self, rows: int) -> State:
         belief, gaps = np.tile(self.mechanism.model.start, (rows, 1)), self.mechanism.gaps
         in_time = {} if gaps is None else gaps.start(rows)
@@ -66,6 +70,5 @@ class DifferenceReader:
 
 def surprises_of(expected: Floats, released: Integers) -> tuple[Floats, Floats]:
     """Return indicators of what was released minus what was expected, and their variances."""
-    surprises = -expected
-    surprises[np.arange(len(released)), released] += 1.0
-    return surprises, expected * (1.0 - expected)
+    indicators = released[..., None] == np.arange(expected.shape[-1])
+    return indicators - expected, expected * (1.0 - expected)

@@ -71,7 +71,14 @@ class SurpriseSums:
     def add(
         self, streams: Integers, outcomes: Integers, surprises: Floats, variances: Floats
     ) -> None:
-        """Add releases of whole streams, in the order of each; NaN where nothing was expected."""
+        """Add releases of whole streams, in the order of each; NaN where nothing was expected.
+
+        Lists `(n, records)` count as so many releases, with surprises `(n, records, outcomes)`.
+        """
+        if outcomes.ndim == 2:
+            streams, outcomes = np.repeat(streams, outcomes.shape[1]), outcomes.ravel()
+            surprises = surprises.reshape(-1, self._outcomes)
+            variances = variances.reshape(-1, self._outcomes)
         there = ~np.isnan(surprises[:, 0])
         order = np.flatnonzero(there)[np.argsort(streams[there], kind="stable")]
         if not len(order):

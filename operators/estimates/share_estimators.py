@@ -80,19 +80,24 @@ class BatchReader:
     def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
         """Observe a list, count what is held back, and predict past what is skipped."""
         fresh = np.asarray(releases.kinds == Kind.FRESH)
+        observed, posterior = self.mechanism.observe(taken(state, fresh), releases.values[fresh])
+        return self.moved_on(state, releases, observed), aligned(fresh, posterior)
+
+    def moved_on(self, state: State, releases: Releases, observed: State) -> State:
+        """Return the state after lists that were observed, and records without one."""
+        fresh = np.asarray(releases.kinds == Kind.FRESH)
         silent = np.asarray(releases.kinds == Kind.SUPPRESSED)
         waiting = silent & (state["held"] < self.mechanism.window - 1)
         past = ~fresh & ~waiting
         after = copied(state)
         after["held"] += waiting
-        observed, posterior = self.mechanism.observe(taken(state, fresh), releases.values[fresh])
         still_held = np.where(silent, state["held"], 0)
         skipping = {**state, "held": state["held"] - still_held}
         skipped, _ = self.mechanism.skip(taken(skipping, past), releases.values[past])
         put(after, fresh, observed)
         put(after, past, skipped)
         after["held"][past] = still_held[past]
-        return after, aligned(fresh, posterior)
+        return after
 
 
 @dataclass(frozen=True)

@@ -24,12 +24,17 @@ class ShareReader(Protocol):
 class PredictingReader(Protocol):
     """Say how likely each release was before it came, too."""
 
+    @property
+    def outcomes(self) -> int:
+        """Return how many different releases there are; of a list, how many different symbols."""
+
     def read_and_predict(
         self, state: State, releases: Releases
     ) -> tuple[State, Floats, Floats, Floats]:
         """Return state and estimates as `read` does, then `(rows, outcomes)` of indicators of what
         was released minus their probabilities under the model, and of their variances; NaN where
-        nothing was drawn."""
+        nothing was drawn. Where a release is a list they are `(rows, records, outcomes)`, each
+        given the symbols before it in the list, too."""
 
 
 @runtime_checkable

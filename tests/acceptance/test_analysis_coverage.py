@@ -26,10 +26,10 @@ from tests.dataflows.analysis.coverage import (
 
 RESULTS = Path(__file__).parent / "results" / "analysis_coverage.txt"
 RUNS, MORE_RUNS = 200, 1_000
-"""What 200 runs hold has a standard error of .007: of some sixty rows, some are out by chance."""
+"""Allow for chance: what 200 runs hold has a standard error of .007, and there are sixty rows."""
 REPEATED = ("sample", *POLICIES, *COLLECTED)
-"""What moves between measurements is estimated from few of them, and what was tested is not known:
-bars may hold more."""
+"""Allow bars to hold more: what moves between measurements is estimated from few of them, and what
+was tested is not known."""
 OF_FILTERS = (0.85, 1.0)
 """Filters declare how figures move and say their own errors, which are as right as that is."""
 AT_LEAST = (0.93, 1.0)

@@ -39,6 +39,10 @@ class BatchLaw(Protocol):
     def learned(self, released: Integers) -> Floats:
         """Return P(symbol | everything released) for each position, `(window, n, rows)`."""
 
+    def expected(self, released: Integers) -> Floats:
+        """Return the probability under the model that a symbol is released at each position, given
+        everything that was released before it, also in this batch, `(window, n, rows)`."""
+
 
 def share_of_truth(learned: Floats, released: Integers) -> Floats:
     """Return the mean probability over positions that the released symbol is the true one."""

@@ -159,8 +159,20 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
         true shares of the symbols. A shorter batch at the end of a stream is filled up with -1, and
         nothing (nan) is learned there.
         """
+        after, learned, _ = self._read(state, released, predicting=False)
+        return after, learned
+
+    def observe_and_predict(self, state: State, released: Integers) -> tuple[State, Floats, Floats]:
+        """Return what `observe` does, and the probability under the model that a symbol is released
+        at each position, given all releases before it, `(rows, window, n)`."""
+        return self._read(state, released, predicting=True)
+
+    def _read(
+        self, state: State, released: Integers, *, predicting: bool
+    ) -> tuple[State, Floats, Floats]:
         after = copied(state)
         learned = np.full((len(released), self.window, self.model.symbols), np.nan)
+        expected = np.full_like(learned, np.nan) if predicting else learned[:, :0]
         lengths = (released >= 0).sum(axis=1)
         for length in np.unique(lengths).tolist():
             rows, plan = np.flatnonzero(lengths == length), self._plans.of_length(length)
@@ -170,8 +182,10 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
                 shown = np.ascontiguousarray(released[its, :length].T)
                 told = part.law.learned(shown)
                 learned[its, :length] = told.transpose(2, 0, 1)
+                if predicting:
+                    expected[its, :length] = part.law.expected(shown).transpose(2, 0, 1)
                 self._settle(after, its, shown, told[-1], part.law.charge)
-        return after, learned
+        return after, learned, expected
 
     def laws(self, state: State, length: int) -> Iterator[Part]:
         """Yield the laws of the next batch of each row, if it has so many symbols."""

@@ -92,6 +92,21 @@ class ClusterLaw(BatchLaw):
             learned[position] = normalised(ordered_sum(per_sequence))
         return learned
 
+    def expected(self, released: Integers) -> Floats:
+        columns, expected = np.arange(released.shape[1]), []
+        chances = self.law.expected_releases()
+        for position, (count, shown) in enumerate(
+            zip(self.algorithm.counts, released, strict=True)
+        ):
+            parts = chances.reshape(count, -1, len(columns))
+            groups = normalised(ordered_sum(parts.transpose(1, 0, 2)))
+            here = np.zeros((len(self.joint[0]), len(columns)))
+            for group, share in zip(self.shown[position], groups, strict=True):
+                here[group, columns] += share
+            expected.append(here)
+            chances = parts[self.grouped[position, shown, columns], :, columns].T
+        return np.stack(expected)
+
     def _sequences(self, batches: Integers) -> Integers:
         """Return the number of each batch's sequence of groups."""
         groups = np.take_along_axis(self.grouped, batches[:, None], axis=1)[:, 0]

@@ -8,7 +8,7 @@ import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.sip.assignment import Assignment
-from fugu.operators.sip.markov_model import ordered_sum
+from fugu.operators.sip.markov_model import normalised, ordered_sum
 from fugu.operators.sip.shares_law import SharesLaw
 
 if TYPE_CHECKING:
@@ -67,6 +67,16 @@ class SequenceLaw:
             parts = posterior.reshape(earlier, symbols, later, -1)
             learned[position] = ordered_sum(ordered_sum(parts).transpose(1, 0, 2))
         return learned
+
+    def expected(self, released: Integers) -> Floats:
+        """Return sums of the probabilities of all batches that go on from what was released."""
+        chances, columns = self.law.expected_releases(), np.arange(released.shape[1])
+        symbols, expected = self.algorithm.model.symbols, []
+        for shown in released:
+            parts = chances.reshape(symbols, -1, released.shape[1])
+            expected.append(normalised(ordered_sum(parts.transpose(1, 0, 2))))
+            chances = parts[shown, :, columns].T
+        return np.stack(expected)
 
     def number(self, batches: Integers) -> Integers:
         """Return the place of each batch in lexicographic order."""

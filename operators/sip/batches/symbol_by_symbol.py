@@ -191,6 +191,9 @@ class ProductLaw(BatchLaw):
             learned[position] = normalised(learned[position] * later)
         return learned
 
+    def expected(self, released: Integers) -> Floats:
+        return np.stack([law.expected_releases() for law, _ in self._along(released)])
+
     @cached_property
     def _first(self) -> PrivateLaw:
         return self.algorithm.step(self.belief, self.distances, 0)

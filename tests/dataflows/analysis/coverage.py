@@ -30,7 +30,7 @@ SYMBOLS, EACH, TICKS, PEOPLE = 4, 6, 48, 1_000
 EVENING = 1_767_708_000_000
 """Tuesday, 6 January 2026, at 15:00 in Berlin."""
 HELD = (0.93, 0.97)
-"""What 95 % bars may hold, of all questions of all runs."""
+"""Bound what 95 % bars may hold, of all questions of all runs."""
 SHARES = (
     "grr",
     "oue",
@@ -76,7 +76,7 @@ FIRST_SEED = 20_000
 
 @dataclass(frozen=True)
 class Coverage:
-    """What bars of a kind held: a truth for each question of each run."""
+    """Hold what bars of a kind held: a truth for each question of each run."""
 
     kind: str
     question: str
@@ -98,7 +98,7 @@ class Coverage:
 
 
 def of_shares(kind: str, runs: int, users: int = 100) -> Coverage:
-    """Users of the model where there is one; elsewhere each has habits of its own."""
+    """Count over users of the model where one is declared; elsewhere each has habits of its own."""
     truth, shares = _users(kind, runs * users, seed=FIRST_SEED + sum(kind.encode()))
     tables = _read(kind, truth)
     held, widths, alarms = [], [], []
@@ -116,7 +116,7 @@ def of_shares(kind: str, runs: int, users: int = 100) -> Coverage:
 
 
 def of_means(kind: str, runs: int, users: int = 100) -> Coverage:
-    """Users have numbers around one of their own, within the range."""
+    """Count over users with numbers around one of their own, within the range."""
     rng = np.random.default_rng(FIRST_SEED + sum(kind.encode()))
     displaced = kind in DISPLACED
     users, parts = (FEWER, users // FEWER) if displaced else (users, 1)
@@ -137,8 +137,8 @@ def of_means(kind: str, runs: int, users: int = 100) -> Coverage:
 
 
 def of_figures(kind: str, runs: int) -> list[Coverage]:
-    """Figures of two groups that walk at random: their series, smoothed, and totals of four ticks,
-    where the kind has them."""
+    """Count over figures of two groups that walk at random: their series, smoothed, and totals of
+    four ticks, where the kind has them."""
     answers: dict[str, tuple[list[float], list[float]]] = {}
     made = [_figures(kind, np.random.default_rng(FIRST_SEED + run)) for run in range(runs)]
     given = np.stack([one for one, _ in made])

@@ -214,7 +214,14 @@ def test_a_user_whose_order_nobody_knows_is_left_out_and_the_note_says_so(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("kind", "most"), [("crr", 0.15), ("paper_crr", 0.23), ("adaptive_crr", 0.15), ("pim", 0.15)]
+    ("kind", "most"),
+    [
+        ("crr", 0.15),
+        ("paper_crr", 0.23),
+        ("adaptive_crr", 0.15),
+        ("batched_crr", 0.15),
+        ("pim", 0.15),
+    ],
 )
 def test_the_trap_of_a_wrong_model_raises_the_alarm(kind: str, most: float, tmp_path: Path) -> None:
     """Uniform truth under a model that stays: posteriors and differences agree, and are wrong."""
@@ -226,6 +233,19 @@ def test_the_trap_of_a_wrong_model_raises_the_alarm(kind: str, most: float, tmp_
     assert shares.check.alarm
     assert "MODEL ALARM" in str(shares)
     assert shares.table["estimate"][3].as_py() < most
+
+
+def test_records_after_a_model_was_learned_from_noise_are_said_to_lean_on_it(
+    tmp_path: Path,
+) -> None:
+    short = {"positions": 4, "when_short": "accept"}
+    file = example_of("cold_start_crr", tmp_path, short)
+    for each, late in ((4, None), (6, "20 of 60 records")):
+        records, promise = sanitized(file, walks(4, users=10, each=each, seed=1))
+        notes = [
+            one for one in fugu.read(records, promise=promise).shares().notes if "learned" in one
+        ]
+        assert [one.split(" came after")[0] for one in notes] == ([] if late is None else [late])
 
 
 def test_figures_have_bars_that_age_and_no_shares(tmp_path: Path) -> None:

@@ -40,6 +40,16 @@ def written_out(algorithm: BatchPlan, belief: Floats) -> Floats:
     return flat.reshape(-1, count, count).transpose(1, 2, 0)
 
 
+def goes_on(chances: Floats, batches: Integers, released: int) -> Floats:
+    """Return the chance of each symbol at each position, given the released ones before it."""
+    found, here = np.zeros((len(batches), int(batches.max()) + 1)), chances.copy()
+    for position, symbols in enumerate(batches):
+        for symbol in range(found.shape[1]):
+            found[position, symbol] = here[symbols == symbol].sum() / here.sum()
+        here[symbols != symbols[released]] = 0.0
+    return found
+
+
 def cases(name: str, symbols: int, window: int) -> list[tuple[OneAlgorithm, Floats]]:
     rng = np.random.default_rng([symbols, window])
     distances: list[Distance] = [HAMMING, Ordered(), Points(rng.random((symbols, 2)))]
@@ -101,6 +111,9 @@ def test_law_posterior_and_cost_are_those_of_the_definitions(
                 )
                 mine = learned[:, :, possible.index(row)]
                 assert mine == pytest.approx(posterior / joint.sum(), abs=1e-12)
+                likely = seen.expected(shown[:, : len(possible)])[:, :, possible.index(row)]
+                chances = prior[:, row] @ written[:, :, row]
+                assert likely == pytest.approx(goes_on(chances, batches, released), abs=1e-12)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
