@@ -44,11 +44,13 @@ def empty_topic_begin(client: Client, topic: Topic, partitions: list[int]) -> di
                 "which is empty when it begins."
             )
         raise StartRefused(
-            f"topic {topic.name} already holds records, but there is no state for them: without "
-            "it budgets would be reset and releases repeated. Restore the state (state.directory, "
-            "or state.topic); if a directory is lost, fugu state rebuild makes it again where "
-            "source and sink still hold everything. Another topic does not help: what the source "
-            "still holds would be released a second time, and both releases add up."
+            f"topic {topic.name} already holds records, but there is no state for them. If another "
+            "pipeline writes them, give this one a topic of its own. If they are of this one, "
+            "restore its state (state.directory, or state.topic): without it budgets would be "
+            "reset and releases repeated. If a directory is lost, fugu state rebuild makes it "
+            "again where source and sink still hold everything. Another topic does not help then: "
+            "what the source still holds would be released a second time, and both releases add "
+            "up."
         )
     return {str(partition): bound.end for partition, bound in bounds.items()}
 

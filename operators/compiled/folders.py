@@ -64,7 +64,7 @@ def warm() -> Path | None:
 def described() -> str:
     """Say where compiled code is kept, and whether there is any, in words for people."""
     if (held := warm()) is not None:
-        return f"kept in {held}; what it lacks is compiled, once"
+        return f"kept in {held}; what it lacks is compiled, once, for up to a minute"
     folder = kept_in()
     if folder is None:
         return (

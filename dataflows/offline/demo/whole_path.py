@@ -122,8 +122,14 @@ class Running:
         """Wait for as long as more releases come out, now and then."""
         moved, before = time.monotonic(), self._done()
         while not reached():
-            if self._process.poll() is not None or time.monotonic() - moved > _PATIENCE_SECONDS:
+            if self._process.poll() is not None:
                 raise FuguError(f"the pipeline stopped early:\n{self.said}")
+            if time.monotonic() - moved > _PATIENCE_SECONDS:
+                raise FuguError(
+                    f"the pipeline has released nothing for {_PATIENCE_SECONDS:g} s. On a busy "
+                    "machine run this again: what is compiled by then is kept. Its log:\n"
+                    f"{self.said}"
+                )
             done = self._done()
             moved, before = time.monotonic() if done > before else moved, done
             time.sleep(0.1)
