@@ -140,6 +140,12 @@ def _problems(before: PipelineFile, after: PipelineFile) -> Iterator[str]:
             "source.topic, or name with source.key.repartition: offsets of one topic "
             "say nothing about another one; start a pipeline of another name over it"
         )
+    if old.source.key != new.source.key:
+        yield (
+            "source.key: must stay as it is, because streams and what they have spent are known "
+            "by it: another field gives people other names, and everybody a new budget. Start a "
+            "pipeline of another name over the topic; what both release adds up"
+        )
     if old.ledger is not None and (new.ledger is None or new.ledger.topic != old.ledger.topic):
         yield f"ledger.topic: must stay {old.ledger.topic}, which holds what was promised"
     if read_keys(before).noise.check_value() != read_keys(after).noise.check_value():

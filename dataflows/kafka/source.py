@@ -162,7 +162,7 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
             self.waiting.add(partition)
         self.metrics.standing.positions[self.topic, partition] = offset
         self.metrics.put(SNAPSHOT_AGE, time.monotonic(), self.topic, partition)
-        return KafkaSourcePart(self, partition)
+        return KafkaSourcePart(self, partition, offset)
 
 
 @dataclass(eq=False)
@@ -171,6 +171,8 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
 
     source: KafkaSource
     partition: int
+    emitted: int
+    """The offset behind everything that was emitted."""
     _found: bool = field(default=True, init=False)
     _held: Batch | None = field(default=None, init=False)
 
@@ -187,7 +189,7 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
             return []
         self._held = None
         end = batch.offsets[-1] + 1
-        self.source.positions[self.partition] = end
+        self.source.positions[self.partition] = self.emitted = end
         self._stand_at(end)
         self.source.metrics.add(RECORDS_IN, len(batch.offsets), self.source.topic, self.partition)
         polled_at = self.source.shared.polled_at(self.partition)
@@ -207,7 +209,8 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
     def snapshot(self) -> int:
         """Return the offset of the next record to emit, if nobody else goes on with the state.
 
-        Sinks ask too, later in an epoch, but only where something was written.
+        Sinks ask too, later in an epoch, but only where something was written. It is behind marks
+        of transactions: once retention has removed them, they would seem to be lost records.
         """
         self.source.times.end_epoch(self.partition)
         self.source.require_held()
@@ -215,7 +218,13 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
         following = self.source.shared.next_offset(self.partition)
         if following is not None and self._held is None:
             self._stand_at(following)
+            self._pass_marks(following)
         return self.source.positions[self.partition]
+
+    def _pass_marks(self, following: int) -> None:
+        """Go on where reading does, if the state has everything that was emitted."""
+        if self.source.positions[self.partition] == self.emitted < following:
+            self.source.positions[self.partition] = self.emitted = following
 
     def _stand_at(self, offset: int) -> None:
         standing = self.source.metrics.standing

@@ -6,7 +6,8 @@ from threading import Thread
 from typing import cast
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.copies.by_user import ByUser, Forwarder
+from fugu.dataflows.copies.by_user import ByUser
+from fugu.dataflows.copies.forwarding import Forwarder
 from fugu.dataflows.flows.partitions import PartitionsPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.kafka.client import CopyClient

@@ -19,6 +19,7 @@ from bytewax.run import cli_main
 from fugu.dataflows.base.errors import (
     NO_RESTART_HELPS,
     ConfigurationError,
+    GivenAway,
     ShutOut,
     exit_code,
 )
@@ -99,6 +100,9 @@ def _run(file: PipelineFile, made: Planned, name: str) -> None:
                 return
         except Exception as raised:
             error = cause(raised)
+            if made.plan.stop.requested and _loses_nothing(made, error):
+                log.info("%s A stop was requested, and what was not committed is aborted.", error)
+                return
             lasted = time.monotonic() - beginnings[0]
             too_often = len(beginnings) == _MOST_BEGINNINGS and lasted < _WITHIN_SECONDS
             final = exit_code(error) == NO_RESTART_HELPS or isinstance(error, ShutOut)
@@ -106,6 +110,14 @@ def _run(file: PipelineFile, made: Planned, name: str) -> None:
                 made.plan.stop.request()
                 raise error from None
             log.warning("%s What was not committed is aborted. Beginning again.", error)
+
+
+def _loses_nothing(made: Planned, error: BaseException) -> bool:
+    """Return whether a last cut that was refused harms nobody: whoever goes on makes it again.
+
+    Streams that were to be finished are not.
+    """
+    return made.plan.finishing is None and isinstance(error, GivenAway | ShutOut)
 
 
 class _Copies:

@@ -46,6 +46,7 @@ def written(directory: Path, before: str, after: str) -> tuple[Path, Path]:
         ("version: 2\n" + GRR, GRR, "version: must be 2 or more"),
         (GRR + "ledger: {topic: promises}\n", GRR, "ledger.topic: must stay promises"),
         (PIPELINE, PIPELINE.replace("value: zone", "value: place"), "source.value"),
+        (GRR, GRR.replace("value: zone\n", "value: zone\n  key: {field: user}\n"), "source.key"),
         (GRR, GRR, "there is no state in"),
     ],
 )
