@@ -62,9 +62,11 @@ quick: need-python .venv/dev ## run the fast tests that need no Kafka, one examp
 	@.venv/bin/pytest $(PARALLEL) -m "not (kafka or slow or acceptance)" --ignore=tests/examples --ignore=tests/test_wheel.py
 
 # A failure without Kafka is told before Kafka is started. On a fresh machine mypy takes one
-# processor for minutes, so it runs beside the tests, and says at once what it finds.
+# processor for minutes, so it runs beside the rest, and says at once what it finds. Code is compiled
+# first: processes of tests would compile the same at the same time.
 test: need-kafka style ## run the linters and every test, at last those on a real Kafka
 	@.venv/bin/mypy & types=$$!; \
+		.venv/bin/fugu compile >/dev/null; \
 		.venv/bin/pytest $(PARALLEL) -m "not (kafka or acceptance)"; tests=$$?; \
 		wait $$types && exit $$tests
 	@.venv/bin/pytest $(PARALLEL_WITH_KAFKA) -m "kafka and not acceptance" $(WITH_KAFKA)
