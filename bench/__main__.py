@@ -320,7 +320,7 @@ def _kafka() -> Iterator[tuple[Path, str, Callable[[str], None]]]:
     with (
         Console().status("starting Kafka") as status,
         TemporaryDirectory(prefix="fugu-bench-") as folder,
-        Broker() as broker,
+        Broker(light=False) as broker,
     ):
         yield Path(folder), broker.bootstrap, status.update
 

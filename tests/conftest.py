@@ -1,6 +1,7 @@
 """One real Kafka per test process, and fresh topics on it."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -14,10 +15,22 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 
+WITH_KAFKA = tuple(Path(__file__).parent / folder for folder in ("chaos", "faults", "kafka"))
+"""Where `make test` looks for tests with Kafka."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "broker" in getattr(item, "fixturenames", ()):
             item.add_marker("kafka")
+            if not item.get_closest_marker("acceptance"):
+                check_that_make_test_finds(item)
+
+
+def check_that_make_test_finds(item: pytest.Item) -> None:
+    if not any(item.path.is_relative_to(folder) for folder in WITH_KAFKA):
+        folders = ", ".join(f"tests/{folder.name}" for folder in WITH_KAFKA)
+        raise pytest.UsageError(f"{item.nodeid} uses Kafka: `make test` looks in {folders}")
 
 
 @pytest.fixture(scope="session")

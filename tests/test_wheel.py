@@ -35,8 +35,19 @@ class Installed:
         environment = folder / "environment"
         venv.create(environment, with_pip=False)
         self._bin = environment / "bin"
-        pip = [sys.executable, "-m", "pip", "--python", str(self._bin / "python"), "install"]
-        run(*pip, "--quiet", "--no-deps", "--no-index", str(wheel), cwd=folder)
+        uv = str(Path(sys.executable).parent / "uv")
+        python = str(self._bin / "python")
+        run(
+            uv,
+            "pip",
+            "install",
+            "--offline",
+            "--no-deps",
+            "--python",
+            python,
+            str(wheel),
+            cwd=folder,
+        )
         [packages] = environment.glob("lib/python*/site-packages")
         lacking = f"import sys; sys.modules.update(dict.fromkeys({('numba', *without)}))"
         paths = f"{sysconfig.get_path('purelib')}\n{lacking}\n"

@@ -1,18 +1,7 @@
 """Subsets of a fixed size in lexicographic order, and the rank of each."""
 
-import numpy as np
-
 from fugu.operators.compiled.either import part
 from fugu.operators.mechanism import Integers
-
-
-def binomials(largest: int, size: int) -> Integers:
-    """Return how many subsets of each size a set has, shape `(largest + 1, size + 1)`."""
-    choose = np.zeros((largest + 1, size + 1), dtype=np.int64)
-    choose[:, 0] = 1
-    for number in range(1, largest + 1):
-        choose[number, 1:] = choose[number - 1, 1:] + choose[number - 1, :-1]
-    return choose
 
 
 @part

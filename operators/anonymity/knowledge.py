@@ -6,7 +6,6 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.operators.anonymity.compiled_subsets import binomials
 from fugu.operators.anonymity.records import Table
 from fugu.operators.mechanism import Integers
 
@@ -39,7 +38,7 @@ class Knowledge:
         """Return all sub-trajectories of so many points at most."""
         lengths = table.lengths
         longest = int(lengths.max(initial=0))
-        choose = binomials(longest, known_points)
+        choose = _binomials(longest, known_points)
         per_row = choose[lengths, 1:].T
         ends = np.cumsum(per_row.ravel())
         starts = (ends - per_row.ravel()).reshape(known_points, len(table))
@@ -62,6 +61,15 @@ class Knowledge:
 
     def __len__(self) -> int:
         return len(self.pieces)
+
+
+def _binomials(largest: int, size: int) -> Integers:
+    """Return how many subsets of each size a set has, shape `(largest + 1, size + 1)`."""
+    choose = np.zeros((largest + 1, size + 1), dtype=np.int64)
+    choose[:, 0] = 1
+    for number in range(1, largest + 1):
+        choose[number, 1:] = choose[number - 1, 1:] + choose[number - 1, :-1]
+    return choose
 
 
 def occurrences(table: Table, known_points: int) -> int:

@@ -1,5 +1,6 @@
 """Choose how values are mixed before noise is added, for what a filter makes of them."""
 
+from functools import lru_cache
 from math import isqrt
 
 import numpy as np
@@ -16,6 +17,7 @@ _TURNS = 2_000
 """Ticks of the filter after which its errors hardly change any more."""
 
 
+@lru_cache(maxsize=64)
 def suited(changes: Changes, correlation: float, noise: float) -> Buffers:
     """Return the buffers with which a filter errs least on average over a period.
 

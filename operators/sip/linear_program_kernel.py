@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import numpy as np
 
@@ -119,14 +120,12 @@ def solved_proposal(belief: Floats, table: Floats, growth: float) -> Floats | No
 def _minimum(belief: Floats, table: Floats, growth: float) -> Floats | None:
     """Return G(x,y) as the solver leaves it."""
     from scipy.optimize import linprog
-    from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
+    from scipy.sparse import eye_array, hstack, kron, vstack
 
     symbols = len(belief)
-    one, line = eye_array(symbols), np.ones((1, symbols))
-    nothing = csr_array((symbols, symbols))
-    above = hstack([eye_array(symbols**2) / (growth + 1.0), -kron(line.T, one)])
+    one = eye_array(symbols)
+    above, rows = _alike_for_all_beliefs(symbols, growth)
     released = hstack([kron(belief[None], one), -one])
-    rows = hstack([kron(one, line), nothing])
     weighted = np.maximum(belief, _IMPOSSIBLE)[:, None] * table
     shrink = 1.0 / growth
     cost = [((1.0 - shrink) * weighted).ravel(), shrink * ordered_sum(weighted)]
@@ -142,6 +141,16 @@ def _minimum(belief: Floats, table: Floats, growth: float) -> Floats | None:
     if solved.status != 0:
         return None
     return np.asarray(solved.x[: symbols**2].reshape(symbols, symbols))
+
+
+@lru_cache(maxsize=32)
+def _alike_for_all_beliefs(symbols: int, growth: float) -> tuple[Any, Any]:
+    """Return the bounds of G by q, and the sums of the rows of G: sparse, of all variables."""
+    from scipy.sparse import csr_array, eye_array, hstack, kron
+
+    one, line = eye_array(symbols), np.ones((1, symbols))
+    above = hstack([eye_array(symbols**2) / (growth + 1.0), -kron(line.T, one)])
+    return above, hstack([kron(one, line), csr_array((symbols, symbols))])
 
 
 def solver_version() -> str:

@@ -46,7 +46,7 @@ REFUSED = {name: one for name, (kind, one) in ALL.items() if not is_per_record(k
     params=[
         case
         for kind in PER_RECORD
-        for case in examples_where(lambda mechanism: not needs_time(mechanism), [kind])
+        for case in examples_where(lambda mechanism: not needs_time(mechanism), [kind], in_test=1)
     ]
 )
 def taken(request: pytest.FixtureRequest) -> Example:

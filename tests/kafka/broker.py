@@ -25,11 +25,13 @@ class Broker:
     """A Kafka with a port and a data directory of its own: `start` after `stop` finds both again.
 
     Where FUGU_TEST_BOOTSTRAP is set, it stands for that running Kafka, which it never stops.
+    A `light` one starts sooner and takes less time of the processors; its throughput is lower.
     """
 
     replicas = 1
 
-    def __init__(self) -> None:
+    def __init__(self, *, light: bool = True) -> None:
+        self._light = ["--light"] * light
         self._external = os.environ.get("FUGU_TEST_BOOTSTRAP")
         self._port = free_ports(PORTS)
         self._directory = TemporaryDirectory(prefix="fugu-kafka-")
@@ -87,7 +89,7 @@ class Broker:
     def _launch(self) -> subprocess.Popen[bytes]:
         if not self._secured:
             self._secured = SecuredListeners(Path(self._directory.name) / "secured", self._port)
-        options = ["--port", str(self._port), "--data", self._directory.name]
+        options = [*self._light, "--port", str(self._port), "--data", self._directory.name]
         return launch(self._log, *options, "--secured", str(self._secured.folder))
 
     def _wait_until_ready(self) -> None:

@@ -26,6 +26,7 @@ _SERVER.set_forkserver_preload(
         "fugu.dataflows.commands.state",
         "tests.faults.hurried",
         "tests.faults.killed_inside",
+        "tests.kafka.warmed",
         __name__,
     ]
 )

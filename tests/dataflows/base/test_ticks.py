@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from random import Random
 
 import numpy as np
@@ -163,6 +164,17 @@ def random_start(seed: int) -> int:
     return Random(seed).choice([0, 1_000])
 
 
+@cache
+def one_by_one(seed: int, people: int) -> tuple[Plain, Seen, Course]:
+    """Return some ticks after a course of records, the records, and what became of each."""
+    random = Random(seed)
+    ticks = Ticks(
+        random.randint(1, 9), random.randint(0, 30), random.randint(1, 5), time=StreamTime(people)
+    )
+    plain, seen = Plain(ticks), wandering(seed)
+    return plain, seen, plain.course(seen)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("people", first_in_test([2, 1, 3], 1))
 @pytest.mark.parametrize(
@@ -173,16 +185,8 @@ def test_ticks_close_as_if_records_were_looked_at_one_by_one(
 ) -> None:
     reasons, skips, went_back = set(), 0, 0
     for seed in range(60):
-        random = Random(seed)
-        ticks = Ticks(
-            random.randint(1, 9),
-            random.randint(0, 30),
-            random.randint(1, 5),
-            time=StreamTime(people),
-        )
-        seen = wandering(seed)
-        plain = Plain(ticks)
-        found, expected = course(ticks, seen, at_once, arrays=arrays), plain.course(seen)
+        plain, seen, expected = one_by_one(seed, people)
+        found = course(plain.ticks, seen, at_once, arrays=arrays)
         assert found == expected
         went_back += plain.went_back
         reasons |= {reason for *_, reason in found}

@@ -1,20 +1,17 @@
 """What a file says wrongly is refused by `validate` and by `run`, before Kafka is asked."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from fugu.dataflows.commands.init import init
+from tests.kafka.pipelines import ended
 
 NOWHERE = ("localhost:9092", "localhost:1")
 
 
 def fugu(command: str, path: Path, *options: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "fugu", command, str(path), *options], capture_output=True, text=True
-    )
+    done = ended([command, path, *options])
     return done.returncode, " ".join((done.stdout + done.stderr).replace("│", " ").split())
 
 

@@ -28,9 +28,10 @@ from tests.operators.swellfish.running import (
     run,
     simulated,
 )
+from tests.thinned import first_in_test
 
 ROWS = 6
-PLANNED = [OwnPlan, WildPlan, EverythingAtOnce]
+PLANNED = first_in_test([WildPlan, OwnPlan, EverythingAtOnce], 1)
 OF_INTERVALS = [UnicornIS, UnicornPS, Unicorn, TINARUniform, TINARSample, *PLANNED]
 OF_WINDOWS = [TSUniform, TSSample, TSBudgetDistribution, TSBudgetAbsorption]
 DECIDING = (Unicorn, TSBudgetDistribution, TSBudgetAbsorption)

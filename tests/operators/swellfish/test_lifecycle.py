@@ -75,7 +75,7 @@ def almost(random: Random, policy: Policy) -> Policy:
     return replace(policy, thresholds=tuple(max(0, one + more) for one in policy.thresholds))
 
 
-@pytest.mark.parametrize("seed", first_in_test(range(12), 4))
+@pytest.mark.parametrize("seed", first_in_test(range(12), 2))
 @pytest.mark.parametrize("notice", [0, 9, 40])
 def test_any_changes_are_as_in_a_simulation_and_open_intervals_meet_nothing_new(
     seed: int, notice: int

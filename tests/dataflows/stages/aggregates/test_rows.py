@@ -2,6 +2,7 @@
 for ever."""
 
 from dataclasses import replace
+from functools import cache
 from random import Random
 
 import pytest
@@ -36,6 +37,7 @@ def test_people_who_are_gone_give_their_rows_to_others() -> None:
     assert {known[0] for tick, known in figures.items() if 1 <= tick <= 45} == {20}
 
 
+@cache
 def busy(seed: int) -> list[Message]:
     random, now, messages = Random(seed), 5_000, []
     for _ in range(600):
@@ -46,18 +48,21 @@ def busy(seed: int) -> list[Message]:
     return messages
 
 
-def refused_by_a_plain_model(messages: list[Message], most: int) -> list[int]:
-    """Offsets of those who find no place: one record after the other, with a list of people."""
-    unlimited = crowd(0, most=10**6)
-    in_time, seen, refused = set[int](), dict[str, int](), list[int]()
-    late = {"late", "too_far_ahead", "time_not_begun"}
-    for offset, message in enumerate(messages):
-        before = len(unlimited.dead)
+@cache
+def closed_ticks(seed: int) -> list[int]:
+    """Return the last tick that is closed after each record, however many people there may be."""
+    unlimited, closed = crowd(0, most=10**6), list[int]()
+    for message in busy(seed):
         unlimited.partials([(0, message)])
-        if not any(reason in late for *_, reason in unlimited.dead[before:]):
-            in_time.add(offset)
+        closed.append(unlimited.tables[0].clock.get("closed tick", -1))
+    return closed
+
+
+def refused_by_a_plain_model(seed: int, most: int) -> list[int]:
+    """Offsets of those who find no place: one record after the other, with a list of people."""
+    seen, refused = dict[str, int](), list[int]()
+    for offset, (message, closed) in enumerate(zip(busy(seed), closed_ticks(seed), strict=True)):
         who, when, *_ = message
-        closed = unlimited.tables[0].clock.get("closed tick", -1)
         seen = {one: tick for one, tick in seen.items() if tick > closed}
         tick = when // 1_000
         if not closed < tick <= closed + SECONDS.open + SECONDS.max_jump or closed < 0:
@@ -80,7 +85,7 @@ def test_whoever_has_no_record_in_an_open_tick_makes_room(most: int, at_once: in
             part: Placed = [(0, one) for one in messages[start : start + 50]]
             run.partials(part, at_once=at_once)
             run.restart()
-        expected = refused_by_a_plain_model(messages, most)
+        expected = refused_by_a_plain_model(seed, most)
         full = [offset for _, offset, reason in run.dead if reason == "too_many_keys"]
         valid = [offset for offset in expected if messages[offset][2] != "nowhere"]
         assert full == valid

@@ -11,8 +11,9 @@ from fugu.operators.sip.distances import HAMMING, Distance, Ordered, Points
 from fugu.operators.sip.privacy_bound import PrivacyBound
 from tests.operators.sip.equal_runs import beliefs
 from tests.privacy.chains import random_chain
+from tests.thinned import first_in_test
 
-SHAPES = [(1, 2), (2, 1), (2, 5), (3, 3), (10, 2), (5, 3)]
+SHAPES = [(1, 2), (2, 1), (2, 5), (3, 3), (5, 3), (10, 2)]
 EPSILONS = (0.1, 1.0, 2.0, 5.0, 40.0)
 
 pytestmark = pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")
@@ -34,7 +35,7 @@ def found(algorithm: LikelySequences, belief: Floats, by_numpy: bool) -> tuple[I
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("symbols", "window"), SHAPES)
+@pytest.mark.parametrize(("symbols", "window"), first_in_test(SHAPES, 5))
 def test_compiled_search_and_one_that_never_ends_early_find_the_same(
     symbols: int, window: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
