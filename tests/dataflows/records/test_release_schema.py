@@ -85,15 +85,13 @@ def messages() -> Mapping[str, type[Message]]:
 
 def held(message: Any) -> dict[str, object]:
     """What a reader of a message finds in its fields; null where one is left out."""
-    return {
-        one.name: list(value) if one.is_repeated else value
-        for one in message.DESCRIPTOR.fields
-        for value in [
-            getattr(message, one.name)
-            if not one.has_presence or message.HasField(one.name)
-            else None
-        ]
-    }
+    found = dict[str, object]()
+    for one in message.DESCRIPTOR.fields:
+        value: Any = getattr(message, one.name)
+        if one.has_presence and not message.HasField(one.name):
+            value = None
+        found[one.name] = list(value) if one.is_repeated else value
+    return found
 
 
 @pytest.mark.parametrize(("domain", "releases"), WRITTEN, ids=NAMES)
