@@ -24,10 +24,10 @@ from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.markov_model import MarkovModel
 
 STREAMS, STEPS, FIRST = 160, 80, 20
-CHAINS = ((2, 0.9), (8, 0.95))
+CHAINS = ((2, 0.9), (8, 0.97))
 DECISIONS = (0.25, 0.5, 1.0)
 CONSTANT = (1.0, 1.5, 2.0, 3.0)
-ABSORBED = ((0.5, 4), (1.0, 2), (1.0, 4), (1.5, 2))
+ABSORBED = ((0.5, 4), (1.0, 2), (1.0, 3), (1.5, 2))
 
 
 @dataclass(frozen=True)

@@ -141,4 +141,4 @@ def _without_tail(shares: Floats) -> Floats:
             kept[place:] = 0.0
             break
     left = kept > 0.0
-    return np.where(left, kept + (1.0 - kept.sum()) / left.sum(), 0.0)
+    return np.asarray(np.where(left, kept + (1.0 - kept.sum()) / left.sum(), 0.0))

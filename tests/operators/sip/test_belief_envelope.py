@@ -7,8 +7,9 @@ import pytest
 
 from fugu.operators.mechanism import Floats
 from fugu.operators.sip.belief_envelope import BeliefEnvelope
-from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.markov_model import MarkovModel, ordered_sum
 from fugu.operators.sip.model_intervals import ModelIntervals
+from fugu.operators.sip.privacy_bound import UNIT_ROUNDOFF
 from tests.operators.sip.model_sets import Drifting, Row, corners
 from tests.privacy.chains import random_chain
 
@@ -105,3 +106,23 @@ def test_a_row_alone_and_in_a_batch_has_the_same_bits() -> None:
         alone = many.columns(some).corrected(likelihood[:, some]).predicted(around)
         assert alone.low.tobytes() == after.columns(some).low.tobytes()
         assert alone.high.tobytes() == after.columns(some).high.tobytes()
+
+
+@pytest.mark.parametrize(("symbols", "targets", "rows"), [(2, 2, 1), (7, 7, 5), (9, 4, 3)])
+def test_extremes_are_those_of_the_greedy_sum_bit_for_bit(
+    symbols: int, targets: int, rows: int
+) -> None:
+    """Written plainly, with `take_along_axis` and `cumsum`: laws must not change with speed."""
+    rng = np.random.default_rng(symbols)
+    belief = rng.dirichlet(np.ones(symbols), rows).T
+    envelope = BeliefEnvelope.between(0.9 * belief, 1.1 * belief)
+    kernel = np.where(rng.random((symbols, targets, rows)) < 0.3, 0.0, rng.random((symbols, 1, 1)))
+    order = np.argsort(-kernel, axis=0, kind="stable")
+    room = np.broadcast_to(envelope._room[:, None], kernel.shape)
+    room = np.take_along_axis(room, order, axis=0)
+    before = np.concatenate([np.zeros((1, targets, rows)), np.cumsum(room[:-1], axis=0)])
+    shared = np.minimum(room, np.maximum(envelope._most_rest - before, 0.0))
+    values = np.take_along_axis(kernel, order, axis=0)
+    filled = ordered_sum(envelope.low[:, None] * kernel) + ordered_sum(shared * values)
+    margin = 1.0 + (8 * symbols + 64) * UNIT_ROUNDOFF
+    assert (envelope.means(kernel)[1] == filled * margin).all()
