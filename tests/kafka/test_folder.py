@@ -3,7 +3,7 @@
 import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,12 +67,20 @@ class Tenant:
         with KafkaAdminClient(bootstrap_servers=self.bootstrap) as admin:
             admin.create_topics({self.source: {"num_partitions": 1, "replication_factor": 1}})
 
-    def released(self) -> int:
-        """How many releases its own endpoint counts."""
-        try:
-            return int(sum(self.pages.sums("fugu_records_out_total").values()))
-        except ConnectionError:
-            return 0
+    def releases(self, count: int) -> Callable[[], bool]:
+        """Whether its own endpoint counts so many releases."""
+
+        def reached() -> bool:
+            try:
+                return sum(self.pages.sums("fugu_records_out_total").values()) == count
+            except ConnectionError:
+                return False
+
+        return reached
+
+    def publishes(self, count: int) -> Callable[[], bool]:
+        """Whether its topic holds so many releases."""
+        return lambda: self.published() == count
 
     def published(self) -> int:
         return len(read_topic(self.bootstrap, f"{self.source}.sanitized")[0])
@@ -100,13 +108,13 @@ def test_one_that_lacks_its_topic_dies_or_is_changed_wrongly_leaves_others_alone
     with folder_of(folder, steady, late) as process:
         process.wait_until(lambda: f"topic {late.source} (source.topic) does not" in process.stderr)
         steady.feed()
-        process.wait_until(lambda: steady.released() == RECORDS)
+        process.wait_until(steady.releases(RECORDS))
         assert steady.pages.is_healthy()
         assert late.pages.get("/healthz")[0] == 503
 
         late.create_source()
         late.feed()
-        process.wait_until(lambda: late.released() == RECORDS)
+        process.wait_until(late.releases(RECORDS))
         os.kill(process_id(process, late), signal.SIGKILL)
         process.wait_until(lambda: process.stderr.count("ended by itself (signal 9)") == 1)
 
@@ -117,7 +125,7 @@ def test_one_that_lacks_its_topic_dies_or_is_changed_wrongly_leaves_others_alone
         late.write()
         process.process.send_signal(signal.SIGHUP)
         added.feed()
-        process.wait_until(lambda: added.released() == RECORDS)
+        process.wait_until(added.releases(RECORDS))
         process.wait_until(lambda: "law changed" in process.stderr)
         [refusal] = [one for one in process.stderr.splitlines() if f"{late.name}.yaml: " in one]
         assert "refusing to start: law changed: epsilon" in refusal
@@ -125,7 +133,7 @@ def test_one_that_lacks_its_topic_dies_or_is_changed_wrongly_leaves_others_alone
         assert "state every 0.3 s" in process.stderr
         for tenant in (steady, late):
             tenant.feed()
-            process.wait_until(lambda one=tenant: one.published() == 2 * RECORDS)
+            process.wait_until(tenant.publishes(2 * RECORDS))
 
         every = (steady, late, added)
         for tenant in every:

@@ -53,7 +53,7 @@ def test_a_new_certificate_and_a_new_password_count_without_a_restart_from_outsi
     with folder_of(folder, *both) as process:
         for tenant in both:
             tenant.feed()
-            process.wait_until(lambda one=tenant: one.released() == RECORDS)
+            process.wait_until(tenant.releases(RECORDS))
         before = [process_id(process, tenant) for tenant in both]
         set_password(bootstrap, NEW)
         renew_certificate(secured, tmp_path)
@@ -61,7 +61,7 @@ def test_a_new_certificate_and_a_new_password_count_without_a_restart_from_outsi
         process.wait_until(lambda: process.stderr.count(": starting again") == 2)
         for tenant in both:
             tenant.feed()
-            process.wait_until(lambda one=tenant: one.published() == 2 * RECORDS)
+            process.wait_until(tenant.publishes(2 * RECORDS))
             process.wait_until(tenant.pages.is_healthy)
         assert [process_id(process, tenant) for tenant in both] == before
         assert process.stop() == 0, process.stderr
