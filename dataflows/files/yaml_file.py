@@ -79,15 +79,19 @@ class YamlFile:
         self._root = root
 
     @classmethod
-    def read(cls, path: Path, what: str, first_line: str) -> "YamlFile":
-        """Read `what` a person believes to be in `path`, which begins like `first_line`."""
+    def read(cls, path: Path, what: str, first_line: str, copy: Path | None = None) -> "YamlFile":
+        """Read `what` a person believes to be in `path`, which begins like `first_line`.
+
+        A `copy` is read in its place, which may have changed.
+        """
+        read = path if copy is None else copy
         try:
-            if path.stat().st_size > LARGEST_FILE:
+            if read.stat().st_size > LARGEST_FILE:
                 raise ConfigurationError(
                     f"{path}: is larger than {LARGEST_FILE // 2**20} MiB, the most that is read. "
                     f"Is it a {what}? Long lists go into files of their own."
                 )
-            text = path.read_text(encoding="utf-8")
+            text = read.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigurationError(
                 f"{path}: cannot be read ({_reason(error)}). Give the path of a {what}."

@@ -60,7 +60,7 @@ class Rights:
 
 
 def identity_of(owner: str) -> str:
-    """Return the transactional id of an owner."""
+    """Return the name that an owner has for Kafka: of client, group and transactions."""
     return f"fugu.{owner}"
 
 

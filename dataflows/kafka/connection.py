@@ -68,6 +68,8 @@ class Connection:
     """Further settings of librdkafka, all of them allowed."""
     tokens: TokenServer | None = None
     """Say where tokens come from that are shown in the place of a password."""
+    client_id: str = "fugu"
+    """The name by which Kafka limits a client and writes of it, unless `settings` has another."""
 
     @property
     def protocol(self) -> Protocol:

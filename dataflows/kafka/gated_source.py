@@ -29,7 +29,7 @@ class GatedSource(KafkaSource):
     ) -> "GatedSourcePart":
         """Resume one partition."""
         part = super().build_part(step_id, for_part, resume_state)
-        return GatedSourcePart(part.source, part.partition, part.emitted, self)
+        return GatedSourcePart(part.source, part.partition, self)
 
 
 @dataclass(eq=False)

@@ -1,20 +1,15 @@
 """Translate a `Connection` into the public settings of kafka-python, shared by all its clients."""
 
-import socket
-import ssl
-from contextlib import suppress
-from threading import Timer
 from typing import Any
 
 from fugu.dataflows.kafka.connection import OAUTHBEARER, Connection, Credentials
+from fugu.dataflows.kafka.kafka_python_sockets import DIRECT, TlsSocket
 from fugu.dataflows.kafka.kafka_python_tokens import Tokens
 
-HANDSHAKE_SECONDS = 5
 _EMBEDDED_API = (2, 3)
 """The version of librdkafka's mock broker, which kafka-python cannot ask for."""
 _BACKOFF_MS = 200
-"""Short, so that `reach` tries often: without TLS, kafka-python mostly loses the reason of a broker
-that hangs up as it refuses a user."""
+"""Short, so that `reach` tries often."""
 
 
 def settings_of(connection: Connection) -> dict[str, Any]:
@@ -22,7 +17,7 @@ def settings_of(connection: Connection) -> dict[str, Any]:
     settings: dict[str, Any] = {
         "bootstrap_servers": connection.bootstrap.split(","),
         "reconnect_backoff_max_ms": _BACKOFF_MS,
-        "client_id": "fugu",
+        "client_id": connection.client_id,
         "security_protocol": connection.protocol,
     }
     if connection.embedded:
@@ -30,6 +25,8 @@ def settings_of(connection: Connection) -> dict[str, Any]:
     if connection.tls is not None:
         settings["ssl_context"] = connection.tls.context()
         settings["ssl_context"].sslsocket_class = TlsSocket
+    elif connection.credentials is not None:
+        settings["proxy_url"] = DIRECT
     if connection.credentials is not None:
         settings |= _sasl(connection.credentials)
     if connection.tokens is not None:
@@ -38,46 +35,6 @@ def settings_of(connection: Connection) -> dict[str, Any]:
             "sasl_oauth_token_provider": Tokens(connection.tokens),
         }
     return settings
-
-
-class TlsSocket(ssl.SSLSocket):
-    """Bound a TLS handshake, and hand out what arrived before the end of a connection.
-
-    kafka-python waits without end for a peer that does not answer. It also drops what it has just
-    read where the connection ends behind it: the reason for which a broker refuses a user.
-    """
-
-    _bound: Timer | None = None
-    _was_read = False
-
-    def do_handshake(self, block: bool = False) -> None:
-        """Shake hands; hang up if that takes too long, which ends kafka-python's waiting."""
-        if self._bound is None:
-            self._bound = Timer(HANDSHAKE_SECONDS, self._hang_up)
-            self._bound.daemon = True
-            self._bound.start()
-        super().do_handshake(block)
-        self._bound.cancel()
-
-    def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
-        """Return what has arrived; let the end behind it wait until the socket is read again."""
-        was_read, self._was_read = self._was_read, False
-        try:
-            data = super().recv(buflen, flags)
-        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
-            raise
-        except OSError:
-            if was_read:
-                raise ssl.SSLWantReadError from None
-            raise
-        if was_read and not data:
-            raise ssl.SSLWantReadError
-        self._was_read = bool(data)
-        return data
-
-    def _hang_up(self) -> None:
-        with suppress(OSError):
-            self.shutdown(socket.SHUT_RDWR)
 
 
 class Hidden(str):

@@ -162,7 +162,7 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
             self.waiting.add(partition)
         self.metrics.standing.positions[self.topic, partition] = offset
         self.metrics.put(SNAPSHOT_AGE, time.monotonic(), self.topic, partition)
-        return KafkaSourcePart(self, partition, offset)
+        return KafkaSourcePart(self, partition)
 
 
 @dataclass(eq=False)
@@ -171,10 +171,13 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
 
     source: KafkaSource
     partition: int
-    emitted: int
+    _emitted: int = field(init=False)
     """The offset behind everything that was emitted."""
     _found: bool = field(default=True, init=False)
     _held: Batch | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self._emitted = self.source.positions[self.partition]
 
     def next_batch(self) -> list[Batch]:
         """Return at most one batch; end when a stop was requested."""
@@ -189,7 +192,7 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
             return []
         self._held = None
         end = batch.offsets[-1] + 1
-        self.source.positions[self.partition] = self.emitted = end
+        self.source.positions[self.partition] = self._emitted = end
         self._stand_at(end)
         self.source.metrics.add(RECORDS_IN, len(batch.offsets), self.source.topic, self.partition)
         polled_at = self.source.shared.polled_at(self.partition)
@@ -223,8 +226,8 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
 
     def _pass_marks(self, following: int) -> None:
         """Go on where reading does, if the state has everything that was emitted."""
-        if self.source.positions[self.partition] == self.emitted < following:
-            self.source.positions[self.partition] = self.emitted = following
+        if self.source.positions[self.partition] == self._emitted < following:
+            self.source.positions[self.partition] = self._emitted = following
 
     def _stand_at(self, offset: int) -> None:
         standing = self.source.metrics.standing

@@ -3,10 +3,12 @@
 Paths in the file (alphabet, model, state directory, secret file) are relative to the file itself.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 from fugu.dataflows.base.errors import ConfigurationError, UnusableField
 from fugu.dataflows.files.yaml_file import YamlFile
+from fugu.dataflows.kafka.client import identity_of
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.pipeline.config import Pipeline
 
@@ -24,10 +26,11 @@ class PipelineFile:
         return (self.path.parent / Path(relative).expanduser()).resolve()
 
     def connection(self) -> Connection:
-        """Return how to reach Kafka, its files and environment variables read."""
+        """Return how to reach Kafka as this pipeline, its files and environment variables read."""
         try:
             kafka, every = self.pipeline.kafka, self.pipeline.state.every
-            return kafka.connection(self.resolve, every)
+            connection = kafka.connection(self.resolve, every)
+            return replace(connection, client_id=identity_of(self.pipeline.name))
         except UnusableField as error:
             problem = self._file.problem(["kafka", "security", error.field], error.advice)
             raise ConfigurationError(problem) from None
@@ -37,7 +40,10 @@ class PipelineFile:
         return PipelineFile(pipeline, self._file)
 
     @classmethod
-    def read(cls, path: Path) -> "PipelineFile":
-        """Read and check a pipeline file; `ConfigurationError` lists all problems by line."""
-        file = YamlFile.read(path, "pipeline file", "name: heart-zones")
+    def read(cls, path: Path, copy: Path | None = None) -> "PipelineFile":
+        """Read and check a pipeline file; `ConfigurationError` lists all problems by line.
+
+        A `copy` holds what was in it when a supervisor read it.
+        """
+        file = YamlFile.read(path, "pipeline file", "name: heart-zones", copy)
         return cls(file.content(Pipeline), file)

@@ -1,5 +1,6 @@
 """Write records of a source by user, beside the dataflows that read them."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Thread
@@ -15,6 +16,8 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.causes import cause
 
 _END_SECONDS = 30.0
+
+log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -44,6 +47,12 @@ def written_by_user(file: PipelineFile, plans: Sequence[Plan], name: str) -> Ite
     finally:
         plan.stop.request()
         thread.join(_END_SECONDS)
+        if thread.is_alive():
+            log.warning(
+                "writing by user has not ended within %g s: what is not committed is aborted, and "
+                "the next start writes it",
+                _END_SECONDS,
+            )
     if failures:
         raise failures[0]
 

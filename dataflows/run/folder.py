@@ -2,7 +2,8 @@
 
 A pipeline that is refused is said and left, one that dies begins again; all others go on. SIGHUP
 reads the folder again: files that are new begin, those that are gone stop gracefully, and those
-that changed stop gracefully and go on with their new content, as after any restart.
+that changed stop gracefully and go on with their new content, as after any restart. Until then a
+process is given a copy of its file as it was, however often it begins.
 """
 
 import logging
@@ -11,11 +12,14 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from fugu.dataflows.base.errors import NO_RESTART_HELPS, ConfigurationError, FuguError
 from fugu.dataflows.base.logs import LogFormat
+from fugu.dataflows.flows.changed_file import require_going_on
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.child import Child
@@ -62,11 +66,19 @@ class Folder:
         self.folder, self._command = folder, command
         self.tenants: dict[Path, Tenant] = {}
         self._numbers = count()
+        try:
+            self._copies = TemporaryDirectory(prefix="fugu-")
+        except OSError as error:
+            raise ConfigurationError(
+                f"copies of pipeline files cannot be kept ({error.strerror}); set TMPDIR to a "
+                "directory that can be written to"
+            ) from None
 
     def reload(self) -> None:
         """Begin, change and stop pipelines as the files of now say.
 
-        A file that cannot be read changes nothing: its pipeline goes on as it was read before.
+        A file that cannot be read, or under which its state does not go on, changes nothing: its
+        pipeline goes on as it was read before.
         """
         contents = self._contents()
         for path in [path for path in self.tenants if path not in contents]:
@@ -77,14 +89,17 @@ class Folder:
             if known is not None and known.content == content and not known.child.is_hopeless:
                 continue
             try:
-                file = PipelineFile.read(path)
+                file = PipelineFile.read(path, copy := self._copy_of(path, content))
                 self._refuse_another_of(file)
+                if known is not None:
+                    require_going_on(file)
             except FuguError as error:
-                log.error("%s: %s%s", path.name, error, " It goes on as before." if known else "")
+                runs_on = known is not None and not known.child.is_hopeless
+                log.error("%s: %s%s", path.name, error, " It goes on as before." if runs_on else "")
                 continue
             if known is not None:
                 self._end(path)
-            self._begin(path, content, file)
+            self._begin(path, content, file, copy)
 
     def _contents(self) -> Mapping[Path, bytes]:
         found = {}
@@ -104,10 +119,17 @@ class Folder:
             if tenant.name == name and path != file.path:
                 raise ConfigurationError(f"name: {name} is that of {path.name}; write another one.")
 
-    def _begin(self, path: Path, content: bytes, file: PipelineFile) -> None:
+    def _copy_of(self, path: Path, content: bytes) -> Path:
+        """Write what a file holds now to where it stays."""
+        name = f"{blake2b(content, digest_size=8).hexdigest()}{path.suffix}"
+        copy = Path(self._copies.name) / name
+        copy.write_bytes(content)
+        return copy
+
+    def _begin(self, path: Path, content: bytes, file: PipelineFile, copy: Path) -> None:
         number = next(self._numbers)
         name = f"process {number} ({file.pipeline.name})"
-        child = Child(name, self._command(path, number))
+        child = Child(name, [*self._command(path, number), "--as-read", str(copy)])
         try:
             endpoint = Endpoint(file, [child])
         except FuguError as error:
@@ -127,6 +149,7 @@ class Folder:
         stopped(children)
         for tenant in self.tenants.values():
             tenant.endpoint.close()
+        self._copies.cleanup()
         return [child.name for child in children if not (child.is_graceful or child.is_hopeless)]
 
 
@@ -137,6 +160,7 @@ def run_folder(folder: Path, log_format: LogFormat | None) -> int:
     running = Folder(folder, lambda path, number: _command(path, number, log_format))
     running.reload()
     if not running.tenants:
+        running.stop()
         log.error("%s holds no pipeline file (*.yaml) that can be run", folder)
         return NO_RESTART_HELPS
     while not stop.requested:

@@ -99,6 +99,7 @@ def run(
         ),
     ] = None,
     supervised_as: Annotated[int | None, typer.Option(hidden=True)] = None,
+    as_read: Annotated[Path | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Run a pipeline until SIGTERM or Ctrl-C; then write the state and exit with 0.
 
@@ -133,7 +134,7 @@ def run(
             from fugu.dataflows.run.folder import run_folder
 
             raise typer.Exit(run_folder(pipeline, log_format))
-        file = PipelineFile.read(pipeline)
+        file = PipelineFile.read(pipeline, as_read)
         logs.configure(log_format or file.pipeline.logs, supervised_as)
         chosen = shard_numbers(shard or [], file.pipeline)
         if processes is not None:

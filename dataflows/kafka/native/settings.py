@@ -83,7 +83,7 @@ def settings_of(connection: Connection) -> Settings:
     """Return settings of librdkafka's producer, consumer and admin client."""
     chosen = {name: one for name, one in connection.settings.items() if name not in PRODUCING}
     settings: Settings = {
-        "client.id": "fugu",
+        "client.id": connection.client_id,
         "reconnect.backoff.max.ms": 1_000,
         **chosen,
         "bootstrap.servers": connection.bootstrap,

@@ -38,9 +38,6 @@ class Marked(Reader):
     def close(self) -> None: ...
 
 
-GIVEN = ("topic", {0: 5}, Marked, 100, StopFlag(), Metrics())
-
-
 @pytest.fixture
 def looks_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fugu.dataflows.kafka.source.SharedReader._may_look", lambda _: True)
@@ -48,8 +45,8 @@ def looks_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("looks_at_once")
 def test_a_snapshot_stands_behind_the_mark_of_what_was_emitted() -> None:
-    topic, begin, reader, *rest = GIVEN
-    part = KafkaSource(topic, begin, reader(), *rest).build_part("source", "000000", None)
+    source = KafkaSource("topic", {0: 5}, Marked(), 100, StopFlag(), Metrics())
+    part = source.build_part("source", "000000", None)
     assert part.snapshot() == 5
     assert len(part.next_batch()) == 1
     assert part.snapshot() == 7
@@ -59,9 +56,10 @@ def test_a_snapshot_stands_behind_the_mark_of_what_was_emitted() -> None:
 
 @pytest.mark.usefixtures("looks_at_once")
 def test_it_passes_no_mark_while_the_state_lacks_what_was_emitted() -> None:
-    topic, begin, reader, *rest = GIVEN
     taken_in: dict[int, int] = {}
-    source = GatedSource(topic, begin, reader(), *rest, lambda _: False, taken_in)
+    source = GatedSource(
+        "topic", {0: 5}, Marked(), 100, StopFlag(), Metrics(), lambda _: False, taken_in
+    )
     part = source.build_part("source", "000000", None)
     assert len(part.next_batch()) == 1
     assert part.next_batch() == []
