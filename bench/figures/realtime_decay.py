@@ -3,7 +3,7 @@
 import numpy as np
 
 from bench.figures.figure import Figure, Panel
-from fugu.operators.mechanism import Floats
+from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.realtime.account import exact_budget
 from fugu.operators.realtime.schedule import constant, decaying
@@ -54,7 +54,7 @@ def realtime_decay() -> Figure:
     )
 
 
-def _error(truth: Floats, steps: Floats, *, weighted: bool) -> float:
+def _error(truth: Floats, steps: Integers, *, weighted: bool) -> float:
     measured = np.maximum(steps, 1)[:, None, None]
     variance = (_SCALE / measured) ** 2
     weight = measured / measured[0] if weighted else None

@@ -48,7 +48,7 @@ def sip_clicks() -> Figure:
     batches = [e for e in _EPSILONS if even["batches of 3"][e] < even["crr"][e]]
     adaptive, plain = panels[1].curves["adaptive_crr"], panels[1].curves["crr"]
     saved = [
-        error < np.interp(spent, *np.array(plain).T)
+        bool(error < np.interp(spent, *np.array(plain).T))
         for spent, error in adaptive
         if spent > _EPSILONS[0]
     ]

@@ -5,13 +5,13 @@ from bench.figures.figure import Figure, Panel
 from bench.figures.symbol_runs import released
 from fugu.operators.mechanism import Integers
 
-_SECONDS, _SHOWN = 2, 10.0
-_PER_SECOND = (10.0, 50.0, 100.0, 200.0)
+_SECONDS, _SHOWN = 1, 10.0
+_PER_SECOND = (10.0, 50.0, 200.0)
 _WINDOWS = (5, 10)
 
 
 def sip_gaze() -> Figure:
-    """Release two seconds of ten people under chains of two orders."""
+    """Release a second of ten people under chains of two orders."""
     people = gaze.Gaze()
     truths = people.samples(_SECONDS * gaze.RATE, seed=11)
     first, second = people.model(), people.second_order()

@@ -1,5 +1,6 @@
 """SIP, Figs. 3 and 4: how noise at two steps goes together, by the correlation of true symbols."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 
@@ -88,7 +89,7 @@ def sip_noise() -> Figure:
         first: {pair.correlation: pair for pair in (_Pair(first, one) for one in _CHANGES)}
         for first in _PRIORS
     }
-    quantities = {
+    quantities: dict[tuple[str, str], Callable[[Floats], float]] = {
         ("correlation of noise", "correlation of flips"): _correlation,
         ("mutual information of noise", "nats"): _information,
         ("noise at step 2", "P(flipped)"): lambda joint: float(joint[:, 1].sum()),

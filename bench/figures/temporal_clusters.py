@@ -7,6 +7,7 @@ from fugu.operators.mechanism import Floats, Inputs, Integers
 from fugu.operators.noise.laplace_release import LaplaceRelease
 from fugu.operators.temporal.dispatch_law import smallest_budget
 from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
+from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 from fugu.operators.temporal.threshold import ThresholdPerturbation
 from tests.operators.noise.simulated import SimulatedDraws
 from tests.operators.temporal.runs import Run
@@ -64,12 +65,11 @@ def _trips(rng: np.random.Generator) -> Floats:
 
 
 def _displaced(trips: Floats, epsilon: float) -> Floats:
-    kind = (
-        ThresholdPerturbation
+    mechanism: TemporalPerturbation = (
+        ThresholdPerturbation.for_budget(k=_WINDOW, epsilon=epsilon)
         if epsilon >= smallest_budget(_WINDOW)[0]
-        else ExtendedThresholdPerturbation
+        else ExtendedThresholdPerturbation.for_budget(k=_WINDOW, epsilon=epsilon)
     )
-    mechanism = kind.for_budget(k=_WINDOW, epsilon=epsilon)
     released = np.array(Run(mechanism, _TAXIS).advance(_TICKS).released)[_WINDOW:]
     ticks = np.arange(len(released))[:, None]
     held = np.maximum.accumulate(np.where(released > 0, ticks, 0), axis=0)

@@ -67,11 +67,10 @@ def temporal_prices() -> Figure:
 
 
 def _mechanisms() -> dict[str, TemporalPerturbation]:
-    options = {"k": _WINDOW, "epsilon": _EPSILON}
     return {
         "threshold": ThresholdPerturbation.for_budget(_WINDOW, _EPSILON),
-        "backward": BackwardPerturbation(**options),
-        "forward": ForwardPerturbation(**options, calibrate="nominal"),
+        "backward": BackwardPerturbation(k=_WINDOW, epsilon=_EPSILON),
+        "forward": ForwardPerturbation(k=_WINDOW, epsilon=_EPSILON, calibrate="nominal"),
     }
 
 
