@@ -85,7 +85,7 @@ def simulated(model: MarkovModel, budgets: Budgets) -> tuple[float, float]:
             its, inputs = taken(state, rows), Inputs(values[rows])
             its, releases = level.step(its, inputs, draws_of(draws, rows, STREAMS))
             put(after, rows, its)
-            released[rows], fresh[rows] = releases.values, np.equal(releases.kinds, Kind.FRESH)
+            released[rows], fresh[rows] = releases.values, np.asarray(releases.kinds) == Kind.FRESH
         rows = np.flatnonzero(~speaks)
         quiet = taken(state, rows)
         put(after, rows, levels[0].skip(quiet, quiet["previous"])[0])

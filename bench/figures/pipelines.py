@@ -45,7 +45,7 @@ class Pipelines:
         file = self.file(document, own)
         secret = blake2b(b"%d" % seed, digest_size=32).hexdigest()
         batches = sanitize(self.client(file), file, figures, self.progress, secret)
-        found = [orjson.loads(value) for batch in batches for value in batch.values]
+        found = [orjson.loads(value or b"") for batch in batches for value in batch.values]
         found.sort(key=lambda one: one["start"])
         groups = document["operator"]["groups"]
         return np.array(

@@ -74,7 +74,8 @@ def _displaced(trips: Floats, epsilon: float) -> Floats:
     ticks = np.arange(len(released))[:, None]
     held = np.maximum.accumulate(np.where(released > 0, ticks, 0), axis=0)
     last = np.maximum(np.take_along_axis(released, held, axis=0), 1)
-    return trips[last - 1, np.arange(_TAXIS)]
+    displaced: Floats = trips[last - 1, np.arange(_TAXIS)]
+    return displaced
 
 
 def _noisy(trips: Floats, epsilon: float, rng: np.random.Generator) -> Floats:

@@ -27,7 +27,7 @@ class PolicySource(KafkaSource):
         """Resume, and begin to ask for ends."""
         part = super().build_part(step_id, for_part, resume_state)
         self.end.start()
-        return PolicySourcePart(part.source, part.partition, part.emitted, self.end)
+        return PolicySourcePart(part.source, part.partition, self.end)
 
 
 @dataclass(eq=False)
