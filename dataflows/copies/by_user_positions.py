@@ -52,7 +52,7 @@ class Positions:
         """
         last, whole = self._last_origins()
         if not whole and not self._knows_any():
-            self._require_all(last)
+            raise self._forgotten(last)
         return {one: last[one] + 1 if one in last else bounds[one].start for one in partitions}
 
     def _last_origins(self) -> tuple[dict[int, int], bool]:
@@ -77,20 +77,19 @@ class Positions:
         committed = self.member.committed(self._every(), self.seconds, _wait)
         return any(position is not None for position in committed.values())
 
-    def _require_all(self, last: dict[int, int]) -> None:
-        """Refuse unless it is known of all partitions what is written of them.
-
-        A copy that went on with its own would let others believe that theirs were added.
-        """
-        for partition, bound in self.reader.bounds(self._every()).items():
-            if partition not in last and bound.start < bound.end:
-                raise StartRefused(
-                    f"consumer group {self.what.group} has no position in topic "
-                    f"{self.what.source}, partition {partition}, and {self.what.topic} does not "
-                    "hold any more which of its records are written. Set the position "
-                    "(kafka-consumer-groups.sh --reset-offsets --to-offset); records behind it "
-                    "are written, once more if they were before."
-                )
+    def _forgotten(self, last: dict[int, int]) -> StartRefused:
+        """Report that nobody knows what is written: the newest records may be gone, and older ones
+        that went to another partition still be there."""
+        from_on = {partition: last.get(partition, -1) + 1 for partition in self._every()}
+        return StartRefused(
+            f"consumer group {self.what.group} has forgotten its positions in topic "
+            f"{self.what.source}, and retention removed records of {self.what.topic}, which alone "
+            "tells what is written. Set the position of every partition (kafka-consumer-groups.sh "
+            "--reset-offsets --to-offset): records from there on are written, once more if they "
+            "were before. Certainly written are those before offset "
+            + ", ".join(f"{offset} of partition {one}" for one, offset in from_on.items())
+            + "."
+        )
 
     def _require_there(self, partition: int, position: int, bounds: Bounds) -> None:
         if not bounds.start <= position <= bounds.end:

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
-from kafka import KafkaAdminClient, KafkaConsumer
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
 from fugu.dataflows.kafka.partitioner import partition_of
 from tests.kafka.pages import Pages
@@ -17,6 +17,7 @@ from tests.kafka.pipelines import (
     MEMORYLESS,
     Document,
     RunningPipeline,
+    check_refusal,
     pipeline_document,
     refusal,
     running,
@@ -224,6 +225,13 @@ def test_positions_that_kafka_has_forgotten_are_found_again(
         with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
             admin.delete_groups([f"fugu.{document['name']}.by-user"])
     require_each_once(bootstrap, by_user, strewn * 2)
+    assert counted(bootstrap, sink) == 2 * len(strewn)
+    with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
+        admin.delete_records({TopicPartition(by_user, 0): -1})
+    with running(pipeline) as process:
+        said = check_refusal(process)
+    assert f"retention removed records of {by_user}" in said
+    assert "Set the position of every partition" in said
     assert counted(bootstrap, sink) == 2 * len(strewn)
 
 
