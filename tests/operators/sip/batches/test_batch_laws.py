@@ -113,7 +113,7 @@ def test_law_posterior_and_cost_are_those_of_the_definitions(
                 assert mine == pytest.approx(posterior / joint.sum(), abs=1e-12)
                 likely = seen.expected(shown[:, : len(possible)])[:, :, possible.index(row)]
                 chances = prior[:, row] @ written[:, :, row]
-                assert likely == pytest.approx(goes_on(chances, batches, released), abs=1e-12)
+                assert likely == pytest.approx(goes_on(chances, batches, int(released)), abs=1e-12)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
