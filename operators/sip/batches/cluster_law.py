@@ -101,7 +101,7 @@ class ClusterLaw(BatchLaw):
             parts = chances.reshape(count, -1, len(columns))
             groups = normalised(ordered_sum(parts.transpose(1, 0, 2)))
             here = np.zeros((len(self.joint[0]), len(columns)))
-            for group, share in zip(self.shown[position], groups, strict=True):
+            for group, share in zip(self.shown[position, :count], groups, strict=True):
                 here[group, columns] += share
             expected.append(here)
             chances = parts[self.grouped[position, shown, columns], :, columns].T
