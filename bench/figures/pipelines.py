@@ -45,7 +45,8 @@ class Pipelines:
         file = self.file(document, own)
         secret = blake2b(b"%d" % seed, digest_size=32).hexdigest()
         batches = sanitize(self.client(file), file, figures, self.progress, secret)
-        found = [orjson.loads(value or b"") for batch in batches for value in batch.values]
+        values = [value for batch in batches for value in batch.values if value is not None]
+        found = [orjson.loads(value) for value in values]
         found.sort(key=lambda one: one["start"])
         groups = document["operator"]["groups"]
         return np.array(

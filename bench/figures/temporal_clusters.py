@@ -85,7 +85,7 @@ def _noisy(trips: Floats, epsilon: float, rng: np.random.Generator) -> Floats:
     flat = units.ravel()
     draws = SimulatedDraws(rng)
     _, releases = release.step(release.start(len(flat)), Inputs(flat), draws)
-    return releases.values.reshape(trips.shape)
+    return np.asarray(releases.values, dtype=np.float64).reshape(trips.shape)
 
 
 def _clusters(trips: Floats, rng: np.random.Generator) -> Integers:
