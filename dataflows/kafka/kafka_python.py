@@ -191,5 +191,5 @@ class KafkaPythonClient(Client):
     def _unavailable(self, error: KafkaError) -> KafkaUnavailable:
         return KafkaUnavailable(
             f"Kafka at {self._connection.bootstrap} cannot be used ({type(error).__name__}). "
-            "Check kafka.bootstrap in the pipeline file and that the broker is running."
+            "Check its address (kafka.bootstrap in a pipeline file) and that the broker is running."
         )

@@ -105,7 +105,7 @@ def _unavailable(connection: Connection, errors: list[BaseException]) -> KafkaUn
     lost = [error for error in errors if isinstance(error, KafkaConnectionError)]
     return KafkaUnavailable(
         f"Kafka at {connection.bootstrap} cannot be reached ({lost[-1] if lost else errors[-1]}). "
-        "Check kafka.bootstrap in the pipeline file and that the broker is running."
+        "Check its address (kafka.bootstrap in a pipeline file) and that the broker is running."
     )
 
 

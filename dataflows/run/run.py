@@ -95,6 +95,8 @@ def _run(
 ) -> None:
     stop = starting.stop
     plans, built = _made_ready(file, shards, starting, monitor, finishing)
+    if finishing is None:
+        log.info("pipeline %s is ready, and reads on", file.pipeline.name)
     with native_stderr_hidden():
         starting.begun()
         if finishing is not None:

@@ -148,7 +148,10 @@ def test_a_broker_that_is_never_there(unreachable: RunningPipeline) -> None:
         f"Kafka at {NOBODY_LISTENS} cannot be reached (KafkaConnectionError: 111 ECONNREFUSED)"
         in said
     )
-    assert "Check kafka.bootstrap in the pipeline file and that the broker is running" in said
+    assert (
+        "Check its address (kafka.bootstrap in a pipeline file) and that the broker is running"
+        in said
+    )
 
 
 def refused(document: Document, directory: Path) -> str:
