@@ -64,7 +64,12 @@ FIGURES: tuple[Callable[[], Figure], ...] = (
     shaped_noise,
 )
 _AT_ONCE = 2
-_TITLE = "# Figures of the papers, computed anew\n"
+_TITLE = """\
+# Figures of the papers, computed anew
+
+A verdict is about the data that stands beside it, which is generated where data sets cannot be
+had. There, *refuted* says that what the paper says is not so, and *differs* that it is so in part.
+"""
 _SECTION = re.compile(r"^## .*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _PICTURE = re.compile(r"\((.*)\.png\)")
 

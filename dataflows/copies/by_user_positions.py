@@ -48,11 +48,15 @@ class Positions:
     ) -> dict[int, int]:
         """Return where partitions go on of which the group knows no position (any more).
 
-        A group that knows others has not forgotten these: they were added.
+        Records are written together with a position. So those of which some are written, and no
+        position is known, are forgotten. Others were added, if the group knows any position.
         """
+        knows_any = self._knows_any()
         last, whole = self._last_origins()
-        if not whole and not self._knows_any():
-            raise self._forgotten(last)
+        for one in partitions:
+            was_added = knows_any and one not in last and bounds[one].start == 0
+            if not (whole or was_added):
+                raise self._forgotten(last)
         return {one: last[one] + 1 if one in last else bounds[one].start for one in partitions}
 
     def _last_origins(self) -> tuple[dict[int, int], bool]:

@@ -76,6 +76,7 @@ class AdaptiveCrrOperator(ModelOperator, SymbolOperator):
             "confidence is the probability that the published symbol is the true one, given "
             "everything published; 1 minus its mean is the expected share of wrong symbols.",
             "published shares are biased towards likely symbols and towards what was there before; "
-            "fugu.read(...).shares() undoes that. A program of your own averages the posteriors "
-            "instead (AdaptiveRelease.observe, over all records in order).",
+            "fugu.read(...).shares() undoes that as far as the model is right. A program of your "
+            "own averages the posteriors instead (AdaptiveRelease.observe, over all records in "
+            "order).",
         ]

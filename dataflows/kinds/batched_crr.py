@@ -90,6 +90,7 @@ class BatchedCrrOperator(ModelOperator):
             "a repeated list is the last one again and says nothing new, and while a budget is "
             "exhausted there is one for every record.",
             "released shares are biased towards likely symbols; fugu.read(...).shares() undoes "
-            "that. A program of your own averages the posteriors instead "
+            "that as far as the model is right. A program of your own averages the posteriors "
+            "instead "
             "(BatchedRelease.observe over the releases of each key, in order).",
         ]

@@ -84,7 +84,10 @@ def message_writer(shown: Sequence[Shown]) -> Callable[[bytes], bytes]:
 
 
 def _field(one: Shown, number: int, value: Any) -> bytes:
-    """Return a field with its tag; nothing for null and for a default that has no presence."""
+    """Return a field with its tag; nothing for null and for a default that has no presence.
+
+    `ValueError` names a field without a value whose readers would see one.
+    """
     tag = _varint(number << 3 | _WIRE_TYPES[one.type])
     if one.many:
         if one.type == "string":
@@ -92,6 +95,8 @@ def _field(one: Shown, number: int, value: Any) -> bytes:
         packed = b"".join(_written(one.type, each) for each in value)
         return _varint(number << 3 | _SIZED) + _sized(packed) if packed else b""
     if value is None:
+        if not one.null and one.default is None:
+            raise ValueError(f"{one.name} is missing: readers would take it for 0")
         return b""
     written = _written(one.type, value)
     return tag + written if one.null or any(written) else b""

@@ -48,6 +48,8 @@ def shown_by(values: Values) -> tuple[Shown, ...]:
     name, symbol = released_name(values.field), "string"
     if isinstance(values, Alphabet) and isinstance(next(iter(values.index)), int):
         symbol = "long"
+        if not all(-(2**63) <= one < 2**63 for one in values.index if isinstance(one, int)):
+            raise UnusableSchema("a symbol of the alphabet does not fit into 64 bits")
     shown: tuple[Shown, ...]
     several = Shown(name, symbol, "the released symbols", many=True)
     match form:

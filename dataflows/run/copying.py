@@ -101,7 +101,11 @@ def _run(file: PipelineFile, made: Planned, name: str) -> None:
         except Exception as raised:
             error = cause(raised)
             if made.plan.stop.requested and _loses_nothing(made, error):
-                log.info("%s A stop was requested, and what was not committed is aborted.", error)
+                log.warning(
+                    "%s A stop was requested; what was not committed is aborted, and made again by "
+                    "whoever goes on.",
+                    error,
+                )
                 return
             lasted = time.monotonic() - beginnings[0]
             too_often = len(beginnings) == _MOST_BEGINNINGS and lasted < _WITHIN_SECONDS
@@ -115,9 +119,10 @@ def _run(file: PipelineFile, made: Planned, name: str) -> None:
 def _loses_nothing(made: Planned, error: BaseException) -> bool:
     """Return whether a last cut that was refused harms nobody: whoever goes on makes it again.
 
-    Streams that were to be finished are not.
+    Streams that were to be finished are not. Where the group has given nothing away, nobody may go
+    on: the last cut is left to the next start, which is a failure of this one.
     """
-    return made.plan.finishing is None and isinstance(error, GivenAway | ShutOut)
+    return made.plan.finishing is None and isinstance(error, GivenAway)
 
 
 class _Copies:

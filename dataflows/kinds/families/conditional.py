@@ -45,7 +45,8 @@ class ConditionalOperator(ModelOperator, SymbolOperator):
             "confidence is the probability that the released symbol is the true one, given all "
             "releases of the stream; 1 minus its mean is the expected share of wrong releases.",
             "released shares are biased towards likely symbols; fugu.read(...).shares() undoes "
-            "that. A program of your own averages the posteriors instead "
+            "that as far as the model is right. A program of your own averages the posteriors "
+            "instead "
             "(ConditionalRandomizedResponse.observe over the releases of each key, in order"
             f"{self._between_releases}).",
         ]

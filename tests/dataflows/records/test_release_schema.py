@@ -110,6 +110,19 @@ def test_a_message_of_a_release_holds_what_its_json_says(
         assert message.SerializeToString(deterministic=True) == written
 
 
+def test_a_field_without_a_value_is_never_written_as_0() -> None:
+    write = release_schema("protobuf", Symbols("zone", ZONES)).writer()
+    assert write is not None
+    with pytest.raises(ValueError, match="zone is missing"):
+        write(b'{"zone":null,"confidence":0.5}')
+
+
+@pytest.mark.parametrize("kind", get_args(SchemaKind))
+def test_symbols_that_no_schema_can_hold_are_refused(kind: SchemaKind) -> None:
+    with pytest.raises(UnusableSchema, match="64 bits"):
+        release_schema(kind, Symbols("zone", [1, 2**63]))
+
+
 @pytest.mark.parametrize(("domain", "releases"), WRITTEN, ids=NAMES)
 def test_a_release_is_valid_by_its_json_schema(domain: Domain, releases: Releases) -> None:
     schema = orjson.loads(release_schema("json_schema", domain).text.text)
