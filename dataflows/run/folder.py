@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import count
@@ -42,13 +43,19 @@ class Tenant:
 
     path: Path
     content: bytes
+    copy: Path
     name: str
     child: Child
     endpoint: Endpoint
     said: bool = field(default=False, init=False)
 
     def keep_running(self) -> None:
-        """Look after its process, and say once that it is left."""
+        """Look after its process, and say once that it is left.
+
+        Its copy is written again where something has tidied it away.
+        """
+        with suppress(OSError):
+            _keep(self.copy, self.content)
         self.child.keep_running()
         if self.child.is_hopeless and not self.said:
             self.said = True
@@ -123,7 +130,13 @@ class Folder:
         """Write what a file holds now to where it stays."""
         name = f"{blake2b(content, digest_size=8).hexdigest()}{path.suffix}"
         copy = Path(self._copies.name) / name
-        copy.write_bytes(content)
+        try:
+            _keep(copy, content)
+        except OSError as error:
+            raise ConfigurationError(
+                f"no copy of it can be kept ({error.strerror}); make room in {copy.parent.parent}, "
+                "and send SIGHUP."
+            ) from None
         return copy
 
     def _begin(self, path: Path, content: bytes, file: PipelineFile, copy: Path) -> None:
@@ -135,7 +148,7 @@ class Folder:
         except FuguError as error:
             log.error("%s: %s It does not run.", path.name, error)
             return
-        self.tenants[path] = Tenant(path, content, file.pipeline.name, child, endpoint)
+        self.tenants[path] = Tenant(path, content, copy, file.pipeline.name, child, endpoint)
         child.start()
 
     def _end(self, path: Path) -> None:
@@ -151,6 +164,16 @@ class Folder:
             tenant.endpoint.close()
         self._copies.cleanup()
         return [child.name for child in children if not (child.is_graceful or child.is_hopeless)]
+
+
+def _keep(copy: Path, content: bytes) -> None:
+    """Write a copy, unless it is there; nobody ever reads a part of it."""
+    if copy.exists():
+        return
+    copy.parent.mkdir(mode=0o700, exist_ok=True)
+    part = copy.with_name(f"{copy.name}.part")
+    part.write_bytes(content)
+    part.replace(copy)
 
 
 def run_folder(folder: Path, log_format: LogFormat | None) -> int:

@@ -1,5 +1,8 @@
 """Pipelines of a folder: small processes in their place, without Kafka."""
 
+import errno
+import os
+import shutil
 import signal
 import sys
 import time
@@ -126,3 +129,33 @@ def test_options_of_one_pipeline_are_refused() -> None:
     refuse_for_a_folder(shard=False, finish=False, processes=False)
     with pytest.raises(ConfigurationError, match="--finish: a folder is run whole"):
         refuse_for_a_folder(shard=False, finish=True, processes=False)
+
+
+def test_a_copy_that_was_tidied_away_is_written_again(tmp_path: Path) -> None:
+    with closing(Watched(tmp_path)) as folder:
+        folder.put("steady")
+        folder.reload()
+        [tenant] = folder.tenants.values()
+        shutil.rmtree(tenant.copy.parent)
+        tenant.keep_running()
+        assert tenant.copy.read_bytes() == tenant.content
+
+
+def test_a_copy_that_cannot_be_kept_stops_no_pipeline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with closing(Watched(tmp_path)) as folder:
+        folder.put("steady")
+        folder.reload()
+        folder.until(lambda: folder.begun("steady") == 1)
+        folder.put("steady", epsilon=2.0)
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "write_bytes", full)
+            folder.reload()
+        assert "no copy of it can be kept (No space left on device)" in caplog.text
+        assert "It goes on as before." in caplog.text
+        [tenant] = folder.tenants.values()
+        assert not tenant.child.is_hopeless
