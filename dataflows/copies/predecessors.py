@@ -59,13 +59,13 @@ class Predecessors:
             start = reader.bounds([place])[place].end
         with closing(self.client.reader(topic, committed=False)) as reader:
             bounds = Bounds(start, reader.bounds([place])[place].end)
-            for header in [*headers(reader, place, bounds, self.state.opened)]:
-                self._end(header)
-        if bounds.start == bounds.end and partition not in self._slow:
+            found = [*headers(reader, place, bounds, self.state.opened)]
+        self._end_all(found)
+        if not found and partition not in self._slow:
             self._slow.add(partition)
             log.warning(
                 "topic %s, partition %d: Kafka has not answered for a second, and no transaction "
-                "is open; waiting",
+                "of a copy is open; waiting",
                 topic,
                 place,
                 extra={"topic": topic, "partition": place},

@@ -273,7 +273,7 @@ def test_a_broker_that_is_slow_to_tell_positions_shuts_out_no_copy_that_lives(
     monkeypatch.setattr(member, "_asking", _Slow(member._ask()))
     with caplog.at_level("INFO"):
         house.copies.settle(1, 1)
-    assert "no transaction is open; waiting" in caplog.text
+    assert "no transaction of a copy is open; waiting" in caplog.text
     assert second._takeover.predecessors.shut_out == set()
     house.feed(partitions=[0, 1])
     for copy in (first, second):
