@@ -14,7 +14,7 @@ Verdict = Literal["reproduced", "differs", "refuted", "beyond the papers"]
 _COLOURS = ("#1f6f8b", "#c8553d", "#2b2b2b", "#6a994e", "#8e6bbf", "#b08900", "#d16ba5")
 _STYLES = ("-", "--", "-.", ":")
 _APART = 0.07
-"""How far names beside lines are from each other at least, as a share of the height."""
+"""The least distance between names beside lines, as a share of the height."""
 _MARKED = 60
 """Lines of so few points show each of them, and are told apart by their dashes, too."""
 _IN_A_ROW = 3

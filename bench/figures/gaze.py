@@ -26,7 +26,7 @@ _SMOOTHING = 0.01
 
 @dataclass(frozen=True)
 class Gaze:
-    """What ten people look at, by a seed."""
+    """Generate the cells that ten people look at, by a seed."""
 
     seed: int = 1
 

@@ -11,7 +11,7 @@ from fugu.operators.realtime.account import exact_budget
 from tests.operators.realtime.series import filtering_of
 
 _SECONDS, _TOP, _DELTA = 1370, 57.0, 1e-7
-"""As long and as fast as the FTP drive cycle, in miles per hour."""
+"""Seconds and largest miles per hour of the FTP drive cycle, and delta."""
 _DEVIATIONS = (20.0, 5.0)
 _STOPS, _COAST, _HOLD = 22, 1.2, 0.02
 _MOST = 1e6

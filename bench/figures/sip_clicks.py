@@ -17,7 +17,7 @@ from fugu.operators.sip.markov_model import MarkovModel
 _PAGES, _CLICKS, _VISITORS, _COUNTED = 30, 12, 200, 4_000
 _EPSILONS = (0.5, 1.0, 2.0, 3.0, 5.0)
 _DECISION = 0.25
-"""What an adaptive release spends on its decision, of epsilon."""
+"""The share of epsilon that an adaptive release spends on its decision."""
 _SMOOTHING = 0.01
 _ORDERED = Ordered()
 

@@ -16,7 +16,7 @@ _PRIORS = (0.5, 0.95)
 _CHANGES = (0.01, *(0.05 * step for step in range(1, 20)), 0.99)
 _HALVINGS, _LARGEST = 30, 8.0
 _FLIPPED = np.array([[0, 1], [1, 0]])
-"""Whether symbol y is not symbol x."""
+"""Noise by symbol x and released symbol y: 1 where they differ."""
 
 
 @dataclass(frozen=True)

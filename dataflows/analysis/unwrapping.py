@@ -16,7 +16,7 @@ from fugu.dataflows.records.registered import RecordSchema
 from fugu.dataflows.records.schema_ids import PREFIX_BYTES, schema_id
 
 _NEEDED = {"avro": ("fastavro", "registry"), "protobuf": ("grpc_tools", "protobuf")}
-"""What reads a kind of releases, and the extra that brings it."""
+"""The package that reads releases of a form, and the extra that brings it."""
 
 
 def unwrapped(content: pa.ChunkedArray, form: PromisedForm | None) -> pa.ChunkedArray:

@@ -16,7 +16,7 @@ class Values(Protocol):
     """Read the values of a mechanism from records, in one field or more."""
 
     released_as: ClassVar[ReleasedAs]
-    """How releases of these values show what they release."""
+    """The form in which a release shows its value."""
 
     @property
     def field(self) -> str:

@@ -27,6 +27,7 @@ from fugu.dataflows.run.child import Child
 from fugu.dataflows.run.endpoint import Endpoint
 from fugu.dataflows.run.stopping import stop_on_signals
 from fugu.dataflows.run.supervisor import stopped
+from fugu.dataflows.state.durable_file import replace_durably
 
 _LOOK_SECONDS = 0.1
 
@@ -171,9 +172,7 @@ def _keep(copy: Path, content: bytes) -> None:
     if copy.exists():
         return
     copy.parent.mkdir(mode=0o700, exist_ok=True)
-    part = copy.with_name(f"{copy.name}.part")
-    part.write_bytes(content)
-    part.replace(copy)
+    replace_durably(copy, content)
 
 
 def run_folder(folder: Path, log_format: LogFormat | None) -> int:

@@ -170,6 +170,6 @@ class Copies:
 
 
 def leaves_a_cut(said: str) -> bool:
-    """Whether a copy ended with saying that Kafka did not take its last cut in time."""
+    """Return whether a copy said at its end that Kafka did not take its last cut in time."""
     last = "".join(said.splitlines()[-1:])
     return "next start goes on from" in last or "before its state advances" in last

@@ -153,7 +153,7 @@ def test_a_copy_that_cannot_be_kept_stops_no_pipeline(
         folder.until(lambda: folder.begun("steady") == 1)
         folder.put("steady", epsilon=2.0)
         with monkeypatch.context() as patched:
-            patched.setattr(Path, "write_bytes", full)
+            patched.setattr("fugu.dataflows.run.folder.replace_durably", full)
             folder.reload()
         assert "no copy of it can be kept (No space left on device)" in caplog.text
         assert "It goes on as before." in caplog.text
