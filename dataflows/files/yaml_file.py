@@ -187,9 +187,16 @@ def _reason(error: Exception) -> str:
     return error.strerror or "" if isinstance(error, OSError) else "it is not UTF-8 text"
 
 
+_QUOTING = yaml.composer.ComposerError, yaml.constructor.ConstructorError
+"""Problems that quote what is in the file, which may be a password."""
+
+
 def _yaml_problem(text: str, error: yaml.YAMLError) -> str:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
-        line, problem = error.problem_mark.line, error.problem
+        line, problem = error.problem_mark.line, error.problem or ""
+        before, quote, _ = problem.partition("'")
+        if quote and isinstance(error, _QUOTING):
+            problem = f"{before.strip()}; put quotes around a text that begins with *, & or !"
     else:
         line = text.count("\n", 0, getattr(error, "position", 0))
         problem = "it holds a control character; delete it"

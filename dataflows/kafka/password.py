@@ -1,7 +1,6 @@
 """Read passwords from where the pipeline file says; nothing ever shows them."""
 
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -10,11 +9,10 @@ from pydantic import BeforeValidator, SecretStr
 
 from fugu.dataflows.base.errors import UnusableField
 from fugu.dataflows.base.section import Section
+from fugu.dataflows.base.variables import is_name_of_variable
 
 Resolve = Callable[[str], Path]
 """Turn a path in the pipeline file into a path on this machine."""
-
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def _elsewhere(value: object) -> object:
@@ -23,7 +21,7 @@ def _elsewhere(value: object) -> object:
         raise ValueError(
             "write {env: NAME} or {file: PATH}; the pipeline file itself holds no password"
         )
-    if "env" in value and not (isinstance(value["env"], str) and _VARIABLE.fullmatch(value["env"])):
+    if "env" in value and not is_name_of_variable(value["env"]):
         raise ValueError("env: write the name of an environment variable, such as KAFKA_PASSWORD")
     return value
 

@@ -12,6 +12,7 @@ from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.connection import LONGEST_TRANSACTION, Kafka
 from fugu.dataflows.kinds import Operator
 from fugu.dataflows.pipeline.sections import (
+    LONGEST_TOPIC,
     Alert,
     Budget,
     Ledger,
@@ -65,6 +66,12 @@ class Pipeline(Section):
             raise ValueError(
                 "source, policies, sink, dead-letter, partials, state and repartitioned topics "
                 "must be different ones"
+            )
+        derived = [*topics, f"{self.sink.topic}.promises", f"{self.name}.control"]
+        if too_long := [topic for topic in derived if len(topic) > LONGEST_TOPIC]:
+            raise ValueError(
+                f"topics may have {LONGEST_TOPIC} characters, and {too_long[0]} has more; shorten "
+                "the name of the pipeline or of the sink"
             )
         if self.kafka.transactions is True and self.state.every > LONGEST_TRANSACTION:
             raise ValueError(

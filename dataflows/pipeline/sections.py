@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from fugu.dataflows.base.durations import AS_JSON, between
 from fugu.dataflows.base.section import Section
+from fugu.dataflows.base.variables import is_name_of_variable
 from fugu.dataflows.kafka.schema_registry import RegistrySection
 from fugu.dataflows.kinds.families.correlation import Correlation
 from fugu.dataflows.records.registered import SchemaKind
@@ -18,6 +19,8 @@ MOST_ENTERED = 100
 _LONGEST_CUT = timedelta(seconds=10)
 """The longest time between two cuts of a state in Kafka."""
 TopicName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
+LONGEST_TOPIC = 249
+"""The most characters that Kafka takes in the name of a topic."""
 
 
 class SecretSource(Section):
@@ -37,6 +40,11 @@ class SecretSource(Section):
     def _check(self) -> Self:
         if (self.env is None) == (self.file is None):
             raise ValueError("write either env: NAME or file: PATH")
+        if self.env is not None and not is_name_of_variable(self.env):
+            raise ValueError(
+                "env: write the name of an environment variable, such as FUGU_SECRET; the secret "
+                "itself never stands in the file"
+            )
         if self.env is not None and self.encoding in ("raw", "keys"):
             raise ValueError(f"{self.encoding} needs a file; use hex or base64 with env")
         return self

@@ -57,6 +57,7 @@ class Following:
             cut_short = exchanging(root_directory(self.file).path)
             if cut_short != REDRIVE and (cut_short == COMMAND or self._added()):
                 self._note_that_it_is_due()
+                log.info("partitions were added to the source: streams move there before it begins")
                 _say(repartition(self.file), self.file.path)
             self._drive_again()
         except StartRefused as refusal:

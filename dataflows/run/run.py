@@ -71,11 +71,11 @@ def run(
     follows = file.pipeline.source.partitions == "follow"
     whole = shards is None and not finish and not supervised
     following = Following(file, follows and whole)
-    following.at_start()
     renewal = Renewal(file)
     if compiled.available():
         log.info("compiled code: %s", folders.described())
     with Monitor(file, supervised=supervised) as monitor:
+        following.at_start()
         if supervised:
             Link(monitor.report, starting.stop.request).start()
         following.watch(monitor.numbers, starting.stop.request)
@@ -188,6 +188,8 @@ def _in_threads(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
         try:
             results[number] = tasks[number]()
         except BaseException as error:
+            if len(tasks) > 1 and not failures:
+                log.error("a shard has ended, and others end now: %s", cause(error))
             failures.append(error)
 
     threads = [Thread(target=do, args=(number,), daemon=True) for number in range(len(tasks))]

@@ -53,7 +53,8 @@ class Starting:
 
     def _leave(self) -> None:
         log.info(
-            "pipeline %s: stopped before it read a record; the state is as it was", self.pipeline
+            "pipeline %s: stopped before it was ready; the next start goes on from here",
+            self.pipeline,
         )
         os._exit(0)
 

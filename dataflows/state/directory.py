@@ -17,7 +17,19 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from errno import EDQUOT, EFBIG, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, ESTALE
+from errno import (
+    EDQUOT,
+    EFBIG,
+    EIO,
+    EMFILE,
+    ENFILE,
+    ENOLCK,
+    ENOMEM,
+    ENOSPC,
+    ENOSYS,
+    EOPNOTSUPP,
+    ESTALE,
+)
 from pathlib import Path
 from shutil import rmtree
 from typing import ClassVar
@@ -30,6 +42,7 @@ from fugu.dataflows.state.fingerprint import FORMAT, Fingerprint
 from fugu.dataflows.state.recovery import create_store, recovery_parts
 from fugu.operators.temporal.temporal_perturbation import End
 
+_NO_LOCKS = ENOLCK, EOPNOTSUPP, ENOSYS
 _MAY_PASS = ENOSPC, EDQUOT, EFBIG, EIO, ESTALE, EMFILE, ENFILE, ENOMEM
 """List the errors of a disk, or of a machine, that may be gone at the next start."""
 _LOCK_TRIES, _LOCK_PAUSE_SECONDS = 4, 0.05
@@ -74,6 +87,8 @@ class StateDirectory:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
+        except OSError as error:
+            raise self.unusable(error) from None
         finally:
             os.close(descriptor)
         return False
@@ -84,9 +99,11 @@ class StateDirectory:
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+            taken = _taken(self._lock)
         except OSError as error:
+            self.unlock()
             raise self.unusable(error) from None
-        if not _taken(self._lock):
+        if not taken:
             self.unlock()
             raise self.in_use()
         self.refuse_while_exchanged()
@@ -228,6 +245,11 @@ class StateDirectory:
         what = f"state directory {self.path} cannot be used ({error.strerror}). "
         if error.errno in _MAY_PASS:
             return FuguError(f"{what}Make room or repair the disk, and start again.")
+        if error.errno in _NO_LOCKS:
+            return StartRefused(
+                f"{what}The file system takes no locks, so two processes could own one state. Put "
+                "state.directory on a local disk, or mount the file system with locks (flock)."
+            )
         return StartRefused(
             f"{what}Correct state.directory in the pipeline file, or the permissions of the "
             "directory."

@@ -58,7 +58,7 @@ def test_a_stop_while_steps_are_compiled_ends_at_once_and_changes_nothing(
 
     with paced_feed(bootstrap, document, private) as feed:
         said = stopped_at("compiled steps", "first")
-        assert "stopped before it read a record; the state is as it was" in said
+        assert "stopped before it was ready; the next start goes on from here" in said
         assert orjson.loads(fugu("state", "show", pipeline, "--json")) == []
         with running(pipeline, command=(FUGU,)) as process:
             process.wait_until(lambda: feed.advance() >= RECORDS // 2)

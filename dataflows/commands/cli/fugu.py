@@ -1,5 +1,6 @@
 """Declare the `fugu` command with `demo` and `run`; the others are loaded by name."""
 
+import faulthandler
 import os
 import sys
 from collections.abc import Iterator
@@ -166,8 +167,10 @@ def main() -> None:
     Ctrl-C ends with 130.
 
     A failed process ends at once: nothing that a Kafka producer still holds may be delivered when
-    the next process already looks for what was published.
+    the next process already looks for what was published. A crash of native code leaves the stacks
+    of all threads, which name lines and no values.
     """
+    faulthandler.enable(os.dup(2))
     try:
         app()
     except FuguError as error:

@@ -236,6 +236,16 @@ def test_text_that_is_no_pipeline_file_is_refused(
     assert "\n" not in error
 
 
+@pytest.mark.parametrize("text", ["name: *hunter2", "name: !hunter2 x", "a: &hunter2 1\n--- 2"])
+def test_text_that_may_be_a_password_is_not_repeated(text: str, tmp_path: Path) -> None:
+    assert "hunter2" not in read_error(tmp_path, text)
+
+
+def test_a_name_that_leaves_no_room_for_derived_topics_is_refused(tmp_path: Path) -> None:
+    error = read_error(tmp_path, with_change("topic: vitals.sanitized", f"topic: {'s' * 241}"))
+    assert "topics may have 249 characters, and " + "s" * 241 + ".promises has more" in error
+
+
 def nine_times_each(levels: int, repeated: str) -> str:
     """A list of nine, a list of nine of it, and so on."""
     lines = [f"a0: &a0 {repeated}"]

@@ -50,6 +50,15 @@ def test_an_unusable_variable_is_refused_and_not_shown(
     assert error.__suppress_context__ or error.__context__ is None
 
 
+def test_a_secret_in_the_place_of_the_name_of_a_variable_is_refused_and_not_shown(
+    tmp_path: Path,
+) -> None:
+    for secret in (CANARY * 10 + "cafe", "q" * 43 + "="):
+        with pytest.raises(ConfigurationError, match="write the name of an env") as caught:
+            read(tmp_path, with_change(f"env: {VARIABLE}", f"env: {secret}"))
+        assert secret not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("encoding", "content", "says"),
     [

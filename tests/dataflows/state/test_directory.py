@@ -1,5 +1,6 @@
 """A state directory belongs to one pipeline and one process, and is readable by its owner only."""
 
+import errno
 import fcntl
 import os
 import stat
@@ -93,6 +94,21 @@ def test_a_look_at_the_same_moment_keeps_nobody_out(
     directory.lock()
     assert directory.is_in_use
     os.close(looking)
+
+
+def test_a_file_system_without_locks_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    created(tmp_path).unlock()
+
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with pytest.raises(StartRefused, match="takes no locks"):
+        StateDirectory(tmp_path).lock()
+    with pytest.raises(StartRefused, match="takes no locks"):
+        _ = StateDirectory(tmp_path).is_in_use
 
 
 def test_unlocking_lets_the_next_owner_in(tmp_path: Path) -> None:
