@@ -83,6 +83,12 @@ BEYOND_A_WINDOW = Point(
     "what one person, or stream, does over more than a window: windows are unbounded under "
     "sequential composition",
 )
+BEYOND_A_PERIOD = Point(
+    "beyond-a-period",
+    "what one person does in any other stretch of time than one aligned period, which is counted "
+    "from the beginning of 1970 (UTC): a stretch as long as a period meets two of them, so it "
+    "costs twice as much, and longer ones more, without a bound",
+)
 SAME_PEOPLE = Point(
     "same-people",
     "another release about the same people (another pipeline, another statistic, several streams "
@@ -105,6 +111,11 @@ CAPPED = Point(
     "a person counts in at most {at_most:,} of the {ticks:,} ticks of an aligned period: further "
     "contributions are dropped, and nobody is told; the ticks that count may differ between "
     "neighbours, which is charged",
+)
+CAP_CHOSEN_IN_PUBLIC = Point(
+    "cap-chosen-in-public",
+    "the cap, its period and what contributions are clamped to were chosen without a look at the "
+    "records that are protected",
 )
 ONE_GROUP = Point(
     "one-group-for-each-tick",

@@ -102,9 +102,13 @@ class RunningTotalOperator(CappedAggregate):
         return {**self.in_words(), "epsilon": f"{epsilon}, {extent}"}
 
     def how_to_read(self) -> list[str]:
+        ends = (
+            "; published is false once the horizon is over, and the last total is repeated"
+            if self.horizon is not None
+            else ""
+        )
         return [
-            "value is the true sum of all ticks so far plus noise, and may be negative; published "
-            "is false once the horizon is over, and the last total is repeated.",
+            f"value is the true sum of all ticks so far plus noise, and may be negative{ends}.",
             "the difference of two totals is the sum of the ticks between them. Its error is less "
             "than theirs together, because errors of totals go together: totals() of fugu.read "
             "has its bars.",

@@ -12,7 +12,8 @@ class DeclaredBudget:
     """Allow (epsilon, delta); without a delta, epsilon at the delta that pipelines state.
 
     That may be at most `DELTA_OF_A_NUMBER`. Where a pipeline that declares it states a total over a
-    stream's life, it allows no sum per window, unless `per` says so.
+    stream's life, it allows no sum per window, unless `per` says so. Per window, an aligned period
+    counts twice.
     """
 
     epsilon: float

@@ -94,12 +94,15 @@ def _loss_in_words(loss: Loss | None) -> str:
     """Say what is known besides epsilon and delta: nothing, or the law that the loss is of."""
     match loss:
         case GaussianLoss():
-            ratio = sqrt(loss.squares / VARIANCE)
-            return f"at most that of a Gaussian mechanism with mu = {ratio:.4g}"
+            ratio = rounded_up(sqrt(loss.squares / VARIANCE), digits=4)
+            return (
+                f"at most that of a Gaussian mechanism with mu = {ratio}, but for the part of "
+                "delta that finite precision takes"
+            )
         case LaplaceLoss():
             return (
                 f"that of discrete Laplace noise, moved by {loss.shift:,} steps of "
-                f"{loss.rate:.4g} nats each"
+                f"at most {rounded_up(loss.rate, digits=4)} nats each"
             )
         case ResponseLoss():
             return f"that of randomized response among {loss.symbols:,} symbols"
@@ -134,10 +137,10 @@ def rest_in_words(delta_per_release: float) -> str:
     return f" (and a delta of {rounded_up(delta_per_release)} for every release)"
 
 
-def rounded_up(delta: float) -> str:
-    """Write a delta, rounded up to three digits."""
-    digits = Context(prec=3, rounding=ROUND_CEILING).create_decimal(Decimal(repr(delta)))
-    return f"{float(digits):g}"
+def rounded_up(bound: float, digits: int = 3) -> str:
+    """Write a delta, or another bound, rounded up to so many digits."""
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(repr(bound)))
+    return f"{float(rounded):g}"
 
 
 def notion_in_words(notion: Notion) -> str:

@@ -8,7 +8,7 @@ a number of nats allows the composed epsilon at the delta that the pipelines sta
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -126,12 +126,15 @@ def check(source: str, pipelines: Sequence[Promises]) -> None:
 
 
 def _check(source: str, pipelines: Sequence[Promises], budget: DeclaredBudget) -> None:
+    """Compare; a window that is as long as an aligned period meets two of them."""
     together = budgeted(pipelines)
     total = together.total
     if total is None:
         raise StartRefused(
             f"source.budget of {source} ({budget.in_words}) cannot be checked: {together.why_not}."
         )
+    if budget.per == "window" and total.per == "period":
+        total = replace(total.times(2, apart=total.tick_by_tick), per="window")
     if total.per != "stream" and _is_for_streams(budget, pipelines):
         raise StartRefused(
             f"source.budget of {source} ({budget.in_words}) was declared by a pipeline that states "

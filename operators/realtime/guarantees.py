@@ -4,7 +4,9 @@ from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.loss import GaussianLoss
 from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.points import (
+    BEYOND_A_PERIOD,
     BEYOND_A_WINDOW,
+    CAP_CHOSEN_IN_PUBLIC,
     CAPPED,
     CLAMPED,
     CORRELATION,
@@ -28,9 +30,9 @@ FILTER_WEIGHTS = Point(
 )
 DECLARED = Point(
     "declared-in-public",
-    "what the filter is told beforehand (a model, a history, weights in turn): it is taken to be "
-    "public. If it was made from the records that are protected, it says so much more about them, "
-    "at a price that nobody counted",
+    "what the filter is told beforehand (a model, a history, weights), and shares of the budget: "
+    "they are taken to be public. If they were made from the records that are protected, they say "
+    "more about them, at a price that nobody counted",
 )
 _ACCOUNTING = Point(
     "gaussian-budget",
@@ -75,14 +77,15 @@ def real_time_guarantee(
     aligned period of a personal `cap`.
 
     `delta` includes that of finite precision; `squares` is what all `draws` may differ by;
-    `declared`, whether the filter was told something beforehand.
+    `declared`, whether the filter or the budget follows figures that somebody chose.
     Source: continual release specification, section 4.
     """
     whole = period is None and cap is None
     capped = () if cap is None else (CAPPED.of(at_most=cap.at_most, ticks=cap.ticks),)
-    assumed = _SENSITIVITY.of(bins=bins, changed=changed, units=sensitivity)
+    assumed: tuple[Point, ...] = (_SENSITIVITY.of(bins=bins, changed=changed, units=sensitivity),)
     if cap is not None:
-        assumed = ONE_GROUP.of(units=sensitivity)
+        assumed = ONE_GROUP.of(units=sensitivity), CAP_CHOSEN_IN_PUBLIC
+    beyond_one = BEYOND_A_WINDOW if cap is None else BEYOND_A_PERIOD
     return Guarantee(
         notion="dp" if whole else "w-event-dp",
         epsilon=epsilon,
@@ -95,9 +98,9 @@ def real_time_guarantee(
         adversary=OTHERS_KNOWN if whole else WINDOWS_INDEPENDENT,
         accounting=(_ACCOUNTING, *capped),
         trust=EXACT_SUMS_SEEN,
-        assumptions=(assumed, KEYED_HASH),
+        assumptions=(*assumed, KEYED_HASH),
         not_covered=(
-            *(() if whole else (BEYOND_A_WINDOW, CORRELATION)),
+            *(() if whole else (beyond_one, CORRELATION)),
             *beyond(neighbours),
             CLAMPED,
             SAME_PEOPLE,

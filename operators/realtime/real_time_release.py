@@ -228,7 +228,8 @@ class RealTimeRelease:
                 tick_milliseconds=self.tick_milliseconds,
                 squares=self.account.squares,
                 draws=self.schedule.changed * self.account.values,
-                declared=bool(self.weights or self.history),
+                declared=bool(self.weights or self.history or self.shares)
+                or self.weight not in (None, 1.0),
             ),
         )
 

@@ -3,7 +3,9 @@
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.points import (
+    BEYOND_A_PERIOD,
     BEYOND_A_WINDOW,
+    CAP_CHOSEN_IN_PUBLIC,
     CAPPED,
     CLAMPED,
     CORRELATION,
@@ -74,13 +76,14 @@ def total_guarantee(
     changes = precision.changes
     whole = cap is None and changes.counted == horizon
     window = None if whole else cap.ticks if cap is not None else changes.counted
-    open_end = () if whole else (BEYOND_A_WINDOW, CORRELATION)
+    beyond_one = BEYOND_A_WINDOW if cap is None else BEYOND_A_PERIOD
+    open_end = () if whole else (beyond_one, CORRELATION)
     after = () if horizon is None else (_AFTER_THE_HORIZON.of(horizon=horizon),)
     capped = () if cap is None else (CAPPED.of(at_most=cap.at_most, ticks=cap.ticks),)
-    assumed = ONE_GROUP.of(units=changes.amount)
+    assumed: tuple[Point, ...] = (ONE_GROUP.of(units=changes.amount), CAP_CHOSEN_IN_PUBLIC)
     if cap is None:
-        assumed = _SENSITIVITY.of(
-            counted=changes.counted, ticks=changes.ticks, units=changes.amount
+        assumed = (
+            _SENSITIVITY.of(counted=changes.counted, ticks=changes.ticks, units=changes.amount),
         )
     return Guarantee(
         notion="dp" if whole else "w-event-dp",
@@ -94,7 +97,7 @@ def total_guarantee(
         adversary=OTHERS_KNOWN if whole else WINDOWS_INDEPENDENT,
         accounting=(accounting.of(squares=precision.squares), *capped),
         trust=EXACT_SUMS_SEEN,
-        assumptions=(assumed, KEYED_HASH),
+        assumptions=(*assumed, KEYED_HASH),
         not_covered=(
             *after,
             *open_end,

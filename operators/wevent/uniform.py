@@ -9,7 +9,18 @@ from fugu.operators.loss import RepeatedLoss
 from fugu.operators.noise.additive import finite_precision_delta
 from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
 from fugu.operators.personal_cap import PersonalCap
-from fugu.operators.points import CAPPED, KEYED_HASH, ONE_GROUP, WINDOWS_INDEPENDENT, Point
+from fugu.operators.points import (
+    BEYOND_A_PERIOD,
+    BEYOND_A_WINDOW,
+    CAP_CHOSEN_IN_PUBLIC,
+    CAPPED,
+    CLAMPED,
+    DEPENDENT_OTHERS,
+    KEYED_HASH,
+    ONE_GROUP,
+    WINDOWS_INDEPENDENT,
+    Point,
+)
 from fugu.operators.wevent import allocation
 from fugu.operators.wevent.strategy import Strategy
 
@@ -84,6 +95,7 @@ class Uniform(Strategy):
             each = in_nats(self.largest_tick)
             return (replace(promised, loss=RepeatedLoss(each, self.window)),)
         draws = 2 * self.window
+        left_open = (point for point in promised.not_covered if point != BEYOND_A_WINDOW)
         return (
             replace(
                 promised,
@@ -94,7 +106,12 @@ class Uniform(Strategy):
                     _ACCOUNTING_CAPPED,
                     CAPPED.of(at_most=cap.at_most, ticks=cap.ticks),
                 ),
-                assumptions=(ONE_GROUP.of(units=self.sensitivity // 2), KEYED_HASH),
+                assumptions=(
+                    ONE_GROUP.of(units=self.sensitivity // 2),
+                    CAP_CHOSEN_IN_PUBLIC,
+                    KEYED_HASH,
+                ),
+                not_covered=(BEYOND_A_PERIOD, CLAMPED, DEPENDENT_OTHERS, *left_open),
                 proof=_PROOF_CAPPED,
                 finite_precision_delta=finite_precision_delta(self.epsilon, TOTAL_VARIATION, draws),
                 loss=self._capped_loss(cap),

@@ -12,6 +12,14 @@ import pytest
 
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.operators.mechanism import Mechanism, Notion, Per
+from fugu.operators.points import (
+    BEYOND_A_PERIOD,
+    BEYOND_A_WINDOW,
+    CAP_CHOSEN_IN_PUBLIC,
+    CLAMPED,
+    CORRELATION,
+    DEPENDENT_OTHERS,
+)
 from tests.conformance.example import Example
 from tests.conformance.kinds import KINDS, UNUSABLE
 
@@ -96,6 +104,17 @@ def test_guarantees_are_data(example: Example) -> None:
         assert guarantee.not_covered
         read: dict[str, Any] = orjson.loads(orjson.dumps(guarantee))
         assert set(read) == {field.name for field in fields(guarantee)}
+
+
+def test_a_promise_of_periods_says_what_they_leave_open(example: Example) -> None:
+    """Say alike of every kind: a window meets two periods, and the cap is no secret."""
+    for guarantee in example.mechanism.guarantees():
+        beyond = guarantee.per == "period"
+        assert (BEYOND_A_PERIOD in guarantee.not_covered) == beyond
+        assert (CAP_CHOSEN_IN_PUBLIC in guarantee.assumptions) == beyond
+        if beyond:
+            assert BEYOND_A_WINDOW not in guarantee.not_covered
+            assert {CLAMPED, DEPENDENT_OTHERS, CORRELATION} <= set(guarantee.not_covered)
 
 
 def test_an_infinite_epsilon_is_null_in_json_and_never_sound(example: Example) -> None:

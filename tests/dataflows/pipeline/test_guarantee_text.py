@@ -78,7 +78,8 @@ def test_a_baseline_promises_nothing() -> None:
     [
         (GaussianLoss(squares=VARIANCE, draws=3), "of a Gaussian mechanism with mu = 1"),
         (GaussianLoss(squares=VARIANCE // 4, draws=3), "of a Gaussian mechanism with mu = 0.5"),
-        (LaplaceLoss(rate=1e-3, shift=2000), "moved by 2,000 steps of 0.001 nats each"),
+        (GaussianLoss(squares=VARIANCE // 3, draws=3), "with mu = 0.5774, but for the part"),
+        (LaplaceLoss(rate=1e-3, shift=2000), "moved by 2,000 steps of at most 0.001 nats each"),
         (ResponseLoss(epsilon=1.0, symbols=4), "of randomized response among 4 symbols"),
     ],
 )

@@ -10,6 +10,7 @@ from fugu.dataflows.pipeline.source_budget import Promises, check, declared_budg
 from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import Guarantee, Mechanism
+from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.sip.paper_conditional_randomized_response import (
     PaperConditionalRandomizedResponse,
@@ -260,6 +261,16 @@ def test_a_limit_of_a_life_does_not_become_one_of_windows_unawares() -> None:
         with pytest.raises(StartRefused, match=r"which limits no life\. .* per: window}"):
             check("visits", [declaring, windows])
     check("visits", [promised("life", life), replace(windows, source_budget=DeclaredBudget(5.0))])
+
+
+def test_an_aligned_period_counts_twice_in_a_budget_of_windows() -> None:
+    """A window as long as a period meets two periods, so one pipeline alone costs twice."""
+    capped = Uniform(1, 2, 1.0, 2, tick_milliseconds=3_600_000, personal_cap=PersonalCap(2, 24))
+    alone = promised("capped", capped)
+    check("visits", [replace(alone, source_budget=DeclaredBudget(1.0, 1e-6))])
+    check("visits", [replace(alone, source_budget=DeclaredBudget(2.0, 1e-6, "window"))])
+    with pytest.raises(StartRefused, match=r"per window of 24 .* come to 1.9998"):
+        check("visits", [replace(alone, source_budget=DeclaredBudget(1.9, 1e-6, "window"))])
 
 
 def test_windows_of_aggregates_have_a_budget_of_windows() -> None:
