@@ -119,7 +119,7 @@ class _Part:
     def of(cls, made: Planned, plan: Plan, sole: SoleMember) -> Self:
         """Read all partitions back."""
         state = made.state_of(plan)
-        takeover = Takeover(plan, made.client, state, "moving", _MILLISECONDS)
+        takeover = Takeover(plan, made.client, state, "moving", _MILLISECONDS, reads_on=False)
         topic, known = plan.fingerprint.source_topic, range(plan.fingerprint.partitions)
         return cls(plan, state, takeover.owned(known, sole.of(topic)))
 

@@ -43,6 +43,8 @@ class Takeover:
     instance: str
     milliseconds: int
     standby: Standby = "none"
+    reads_on: bool = True
+    """Say whether the partitions are read on, so that their next records must be there."""
     _given_up: set[int] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
@@ -86,7 +88,8 @@ class Takeover:
         chain, end = self._chain(partition)
         position = self._position(partition, chain.header, committed)
         accounts = self._accounts(partition, chain.header)
-        self._require_readable(partition, position, accounts)
+        if self.reads_on:
+            self._require_readable(partition, position, accounts)
         owned = Owned(partition, chain.table, chain.chain, accounts, position, end)
         owned.finished = chain.header is not None and chain.header.finished
         log.info(
@@ -198,7 +201,10 @@ class Takeover:
                 f"topic {topic}, partition {partition}: the next record to read has offset "
                 f"{position}, but the topic now holds offsets {bounds.start} to {bounds.end}. "
                 "Retention removed records that this state goes on with, or the topic was "
-                f"truncated. Restore them. Otherwise {NEW_PIPELINE}."
+                "truncated. Restore them. If retention removed them, stop all copies, run fugu "
+                "state move OLD NEW to move the state to disk, and fugu migrate NEW NEW "
+                f"--accept-gap {topic}:{partition}, which passes them over with all budgets. Then "
+                f"run it from there, or move it into another state.topic. Otherwise {NEW_PIPELINE}."
             )
         for account in accounts:
             account.tail_until = bounds.end

@@ -7,6 +7,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
+from kafka import KafkaAdminClient, TopicPartition
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.copies import moving, moving_back
@@ -16,7 +17,16 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.faults.copies import committed, copied_document, on_disk, undisturbed
 from tests.faults.feeding import PARTITIONS, PacedFeed, paced_feed, stream
 from tests.faults.outcomes import published
-from tests.kafka.pipelines import SECRET, SECRET_VARIABLE, Document, running, write_pipeline
+from tests.kafka.pipelines import (
+    SECRET,
+    SECRET_VARIABLE,
+    Document,
+    ended,
+    refusal,
+    running,
+    write_pipeline,
+)
+from tests.kafka.records import end_offsets
 from tests.kafka.topics import TopicFactory
 
 RECORDS = 2_000
@@ -178,6 +188,29 @@ def test_a_state_is_not_moved_while_a_copy_runs(journey: Journey) -> None:
         feed.feed(RECORDS)
         copy.wait_until(lambda: committed(journey.bootstrap, journey.kafka) == RECORDS)
         assert copy.stop() == 0, copy.stderr
+
+
+@pytest.mark.slow
+def test_a_state_in_kafka_goes_on_behind_what_retention_removed_by_way_of_the_disk(
+    journey: Journey,
+) -> None:
+    source, gone = journey.kafka["source"]["topic"], 450
+    with paced_feed(journey.bootstrap, journey.kafka, stream(RECORDS, seed=32)) as feed:
+        journey.run(journey.in_kafka, feed, 0.8)
+        read = end_offsets(feed.consumer, source)[1]
+        feed.feed(RECORDS)
+        with KafkaAdminClient(bootstrap_servers=journey.bootstrap) as admin:
+            admin.delete_records({TopicPartition(source, 1): gone})
+        assert read < gone < end_offsets(feed.consumer, source)[1]
+        assert f"--accept-gap {source}:1" in refusal(journey.in_kafka)
+        files = PipelineFile.read(journey.in_kafka), PipelineFile.read(journey.on_disk)
+        assert moving_back.move_back(*files) > 0
+        file = str(journey.on_disk)
+        assert ended(["migrate", file, file, "--accept-gap", f"{source}:1"]).returncode == 0
+        with running(journey.on_disk) as process:
+            rest = RECORDS - (gone - read)
+            process.wait_until(lambda: committed(journey.bootstrap, journey.kafka) == rest)
+            assert process.stop() == 0, process.stderr
 
 
 def _ending(place: str, at: int) -> Callable[..., object]:
