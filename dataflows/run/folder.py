@@ -110,8 +110,19 @@ class Folder:
             self._begin(path, content, file, copy)
 
     def _contents(self) -> Mapping[Path, bytes]:
-        found = {}
-        for path in sorted(self.folder.glob("*.y*ml")):
+        found = dict[Path, bytes]()
+        try:
+            paths = sorted(path for path in self.folder.iterdir() if path.match("*.y*ml"))
+        except OSError as error:
+            log.error("%s cannot be read (%s); all go on as before", self.folder, error.strerror)
+            paths = list(self.tenants)
+        if self.tenants and not paths:
+            log.error(
+                "%s holds no pipeline file; all go on as before. To stop them, stop this process",
+                self.folder,
+            )
+            paths = list(self.tenants)
+        for path in paths:
             try:
                 found[path] = path.read_bytes()
             except OSError as error:

@@ -69,15 +69,15 @@ def run(
     os.umask(0o077)
     starting = Starting(file.pipeline.name)
     follows = file.pipeline.source.partitions == "follow"
-    whole = shards is None and not finish and not supervised
+    whole = shards is None and not finish
     following = Following(file, follows and whole)
     renewal = Renewal(file)
     if compiled.available():
         log.info("compiled code: %s", folders.described())
     with Monitor(file, supervised=supervised) as monitor:
-        following.at_start()
         if supervised:
             Link(monitor.report, starting.stop.request).start()
+        following.at_start()
         following.watch(monitor.numbers, starting.stop.request)
         renewal.watch(starting.stop.request)
         with closing(following), closing(renewal):

@@ -41,14 +41,19 @@ def wait_for(
     process.wait_until(published)
 
 
+@pytest.mark.parametrize(
+    "in_a_folder",
+    [False, pytest.param(True, marks=pytest.mark.acceptance)],
+    ids=["alone", "folder"],
+)
 def test_partitions_added_while_it_runs_are_followed(
-    bootstrap: str, topics: TopicFactory, tmp_path: Path
+    bootstrap: str, topics: TopicFactory, tmp_path: Path, in_a_folder: bool
 ) -> None:
     document, pipeline = following(bootstrap, topics, tmp_path)
     before, after = by_murmur2(FEW), by_murmur2(MANY)
     elsewhere = [key for key in USERS if before(key) != after(key) < FEW]
     send(bootstrap, document, before, 3)
-    with running(pipeline) as process:
+    with running(pipeline.parent if in_a_folder else pipeline) as process:
         wait_for(process, bootstrap, document, 3 * len(USERS))
         extend(bootstrap, document["source"]["topic"])
         send(bootstrap, document, after, 2)

@@ -106,6 +106,26 @@ def test_reading_again_begins_changes_and_stops_what_the_files_say(folder: Watch
     assert (folder.begun("same"), folder.begun("spoilt")) == (1, 1)
 
 
+def test_a_folder_that_is_not_there_for_a_while_stops_nobody(
+    folder: Watched, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Try a volume that is not mounted, and an empty one in its place."""
+    folder.put("one")
+    folder.reload()
+    folder.until(lambda: folder.begun("one") == 1)
+    away = folder.folder.with_name("away")
+    folder.folder.rename(away)
+    folder.reload()
+    assert "cannot be read (No such file or directory); all go on as before" in caplog.text
+    folder.folder.mkdir()
+    folder.reload()
+    assert "holds no pipeline file; all go on as before" in caplog.text
+    [tenant] = folder.tenants.values()
+    assert not tenant.child.has_ended()
+    folder.folder.rmdir()
+    away.rename(folder.folder)
+
+
 @pytest.fixture
 def own_signals() -> Iterator[None]:
     """Handlers of signals that are given back."""
