@@ -181,7 +181,7 @@ def test_a_state_is_not_moved_while_a_copy_runs(journey: Journey) -> None:
 
 
 def _ending(place: str, at: int) -> Callable[..., object]:
-    """What is there, until it is called for so many times."""
+    """Return the function at `place`, interrupted at call number `at`."""
     original, calls = resolve_name(place), count(1)
 
     def ending(*arguments: object) -> object:

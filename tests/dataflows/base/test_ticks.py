@@ -24,8 +24,10 @@ Course = list[tuple[range, range, str]]
 def course(
     ticks: Ticks, seen: Seen, at_once: Sequence[int] = (10_000,), *, arrays: bool = False
 ) -> Course:
-    """What becomes of records that come in batches of these sizes, in turn; a clock is all that is
-    kept between them."""
+    """Return what becomes of records that come in batches of these sizes, in turn.
+
+    A clock is all that is kept between them.
+    """
     found: Course = []
     clock: Clock = {}
     at = batch = 0
@@ -305,7 +307,7 @@ def test_time_begins_anew_only_behind_what_was_closed_before_it_began() -> None:
 
 
 def test_time_never_goes_back_once_a_tick_has_closed() -> None:
-    """What was told of a tick would be told again."""
+    """Send old records after ticks have closed, which must not be told again."""
     ticks = Ticks(width=10, grace=0, max_jump=100, time=StreamTime(1))
     told = [(10**6, b"a"), (10**6 + 11, b"a")]
     old = [(100 + turn, b"b") for turn in range(200)]

@@ -1,4 +1,4 @@
-"""What laws and beliefs say is how likely releases are, with a budget too."""
+"""Check releases against laws and beliefs, with a budget too."""
 
 import numpy as np
 import pytest
