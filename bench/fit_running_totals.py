@@ -30,7 +30,7 @@ LARGEST = 15
 BUFFERS = 3
 _SEARCHES = 2
 _NOTHING_GAINED = Buffers((1,), (0,))
-"""Where a person counts in every tick, no mixing is better than none."""
+"""Buffers that do not mix: none are better where a person counts in every tick."""
 _STARTS = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 _MODULE = '''"""Hold the table that `python -m bench.fit_running_totals` made: do not edit it.
 

@@ -104,7 +104,7 @@ def _clock(quarter: int) -> str:
 
 @dataclass(frozen=True)
 class Meters:
-    """What `households` send in `ticks` ticks, partition by partition."""
+    """Return what `households` send in `ticks` ticks, partition by partition."""
 
     households: int
     ticks: int

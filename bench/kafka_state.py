@@ -104,7 +104,7 @@ class Results:
 
 @dataclass(frozen=True)
 class KafkaState:
-    """Where Fugu runs."""
+    """Measure Fugu with these topics, in this folder."""
 
     topics: Topics
     folder: Path

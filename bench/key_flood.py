@@ -28,7 +28,7 @@ _LOOK_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Settings:
-    """What was asked for, and how busy the machine was already (load average of a minute)."""
+    """The options of a run, and the load of the machine before it (average of a minute)."""
 
     command: str
     records: int
@@ -39,7 +39,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Run:
-    """What one `fugu run` did; resident memory by percent of the outcomes that were there."""
+    """Hold what one `fugu run` did; resident memory by percent of the outcomes that were there."""
 
     measured: Measured
     mebibytes: dict[int, float]

@@ -44,7 +44,7 @@ class Page:
         (folder / f"{self.name}.md").write_text(self._markdown())
 
     def show(self, folder: Path) -> None:
-        """What a person wants to know, and where to find it again."""
+        """Print the page for a person, and where to find it again."""
         console = Console() if sys.stdout.isatty() else Console(width=_FILE_COLUMNS)
         for grid in self.grids:
             console.print(grid.for_terminal(), "")

@@ -11,7 +11,7 @@ from bench.path import Round
 
 @dataclass(frozen=True)
 class Settings:
-    """What was asked for, and how busy the machine was already (load average of a minute)."""
+    """The options of a run, and the load of the machine before it (average of a minute)."""
 
     command: str
     records: int

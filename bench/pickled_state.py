@@ -32,7 +32,7 @@ class PickledState:
 
 
 def measure_pickled(table: object, folder: Path, rounds: int) -> PickledState:
-    """What changed does not matter: everything is written. Deleting old rows is not counted."""
+    """Measure epochs that write everything, whatever changed. Deleting old rows is not counted."""
     folder.mkdir()
     init_db_dir(folder, 1)
     [part] = recovery_parts(folder)

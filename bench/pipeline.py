@@ -22,7 +22,7 @@ _SECRET = "ab" * 32
 
 @dataclass(frozen=True)
 class Workplace:
-    """Where a run of the bench keeps its files and finds its broker and its source topic.
+    """Hold where a run of the bench keeps its files and finds its broker and its source topic.
 
     `sections` stand in for those of the example.
     """

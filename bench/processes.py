@@ -14,7 +14,7 @@ from bench.stream import produce
 from fugu.dataflows.pipeline.topics import find_topics
 
 CLAIM = 1.7
-"""How many times the records/s two processes do, where each has a processor beside the broker."""
+"""The gain in records/s of two processes, where each has a processor beside the broker."""
 _PROCESSORS = 3
 
 

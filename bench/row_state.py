@@ -1,4 +1,4 @@
-"""What an epoch costs the state store when part of a large table changed, and what a restart costs.
+"""Measure the state store: an epoch in which part of a large table changed, and a restart.
 
 A row log begins a new generation with the whole table now and then. So a round goes from one new
 generation to the next: its mean holds that price, its median is what most epochs cost.
@@ -30,7 +30,7 @@ class WrongState(RuntimeError):
 
 @dataclass(frozen=True)
 class Settings:
-    """What was asked for, and how busy the machine was already (load average of a minute)."""
+    """The options of a run, and the load of the machine before it (average of a minute)."""
 
     command: str
     rows: int

@@ -48,7 +48,7 @@ def sip(results: Folder = RESULTS) -> None:
 
 @app.command()
 def operators(results: Folder = RESULTS) -> None:
-    """What local operators cost per record, by users and spread of keys, and part by part.
+    """Measure what local operators cost per record, by users and spread of keys, and by part.
 
     About five minutes.
     """

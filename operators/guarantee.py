@@ -178,5 +178,4 @@ def local_privacy(
 CONTRIBUTIONS = Neighbours("person", "contribution", "replaced-or-none")
 """Let what a person contributes be anything else, or nothing."""
 PRESENCE = Neighbours("person", "contribution", "presence")
-"""Where noise is for whether there is a contribution: to replace it by another one is two changes.
-"""
+"""Let a contribution be there or not; to replace it by another one is two changes."""

@@ -18,7 +18,7 @@ _NUMBER_BITS = 15
 _LARGEST_TICK = 2**48 - 1
 """Nobody counts in a tick beyond it: ticks of a millisecond reach the year 9999 before."""
 _NEVER = -(2**63)
-"""What is remembered of a person who has not counted yet."""
+"""The value kept for a person who has not counted yet."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ settings.load_profile("repeatable")
 
 
 WITH_KAFKA = tuple(Path(__file__).parent / folder for folder in ("chaos", "faults", "kafka"))
-"""Where `make test` looks for tests with Kafka."""
+"""The folders in which `make test` looks for tests with Kafka."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -58,7 +58,7 @@ ALLOWED = {
     "operators": (),
     "dataflows": (),
 }
-"""Who may import a package: these modules, and what lies in these folders."""
+"""The importers that a package may have: these modules, and all in these folders."""
 
 
 def nodes(tree: ast.AST) -> Iterator[ast.AST]:

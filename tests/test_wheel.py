@@ -16,7 +16,7 @@ import pytest
 CHECKOUT = Path(__file__).parents[1]
 SMALL = Path("deploy") / "analysis"
 WITHOUT = ("bytewax", "kafka", "confluent_kafka", "typer", "rich", "prometheus_client")
-"""What the small distribution does not bring."""
+"""The packages that the small distribution does not bring."""
 LINES = (CHECKOUT / "README.md").read_text().split("## Reading what comes out")[1]
 LINES = LINES.split("```py\n")[1].split("```")[0]
 TOPIC = '"kafka://localhost:9092/vitals.sanitized"'

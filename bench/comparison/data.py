@@ -34,7 +34,7 @@ TICK_MILLISECONDS = 60_000
 _BUFFERED = 500_000
 _SEED = 20260101
 _ERRORS = 3
-"""What librdkafka says on its own; less serious is that a new broker is not quite ready."""
+"""The level below which librdkafka logs: less serious is that a new broker is not quite ready."""
 
 
 def model_document(alphabet: list[str]) -> dict[str, object]:

@@ -65,7 +65,7 @@ class Topics:
 
     @contextmanager
     def counted(self, topic: str, partitions: int) -> Iterator[Callable[[], int]]:
-        """How many records a reader of committed data finds (and marks of transactions)."""
+        """Return how many records a reader of committed data finds, and marks of transactions."""
         consumer = KafkaConsumer(
             bootstrap_servers=self.bootstrap,
             group_id=None,

@@ -71,7 +71,7 @@ class Watched:
         self._process.wait()
 
     def wait_for(self, enough: Callable[[int], bool], published: Callable[[], int]) -> int:
-        """How many are published once they are enough; fails if it ends, or nothing comes."""
+        """Return how many are published once they are enough; fail if it ends, or nothing comes."""
         last, deadline = -1, time.monotonic() + _SILENCE_SECONDS
         while not enough(now := published()):
             if now != last:

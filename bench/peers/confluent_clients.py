@@ -9,7 +9,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 BATCH = 5_000
 WAIT_SECONDS = 0.02
-"""How long `consume` waits for a full batch: with less to do, this is what it adds to latency."""
+"""The seconds that `consume` waits for a full batch, which add to latency where load is low."""
 
 
 def consumer_of(bootstrap: str, topic: str) -> Any:

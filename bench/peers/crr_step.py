@@ -207,7 +207,7 @@ class ConditionalRandomizedResponse:
 def _best(
     belief: Sequence[float], order: list[int], gain: float, growth: float
 ) -> tuple[int, int, float, float]:
-    """How many symbols are kept; which one is kept in part (or -1), how often, what moves there."""
+    """Return how many symbols are kept, which one in part (or -1), how often, and what moves."""
     symbols, floor = len(order), 1.0 / (growth + 1.0)
     first = belief[order[0]]
     mass = big_squares = small_squares = small_mass = deficit = 0.0

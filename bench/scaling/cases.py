@@ -1,4 +1,4 @@
-"""What is varied, one thing at a time, and the records of each case."""
+"""Vary one thing at a time, and make the records of each case."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

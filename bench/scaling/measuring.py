@@ -22,7 +22,7 @@ _QUIET_SECONDS = 2.5
 
 @dataclass(frozen=True)
 class Settings:
-    """What was asked for, and how busy the machine was already (load average of a minute)."""
+    """The options of a run, and the load of the machine before it (average of a minute)."""
 
     command: str
     rounds: int
@@ -61,7 +61,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Scaling:
-    """Where Fugu runs, and with which Python."""
+    """Measure Fugu with these topics, in this folder, by this Python."""
 
     topics: Topics
     folder: Path

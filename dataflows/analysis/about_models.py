@@ -38,8 +38,8 @@ def about_model(
         return (_UNCHECKED.format(kind=promise.law.kind),) if hasattr(inner, "model") else ()
     if not check.alarm:
         return (
-            f"model check: no alarm over {check.releases:,} releases (level {check.level:.0%}); it "
-            "does not see what noise hides",
+            f"model check: no alarm over {check.symbols:,} released symbols (level "
+            f"{check.level:.0%}); it does not see what noise hides",
         )
     worst, names = check.deviations[0], [str(symbol) for symbol in alphabet]
     if isinstance(inner, RepeatingMechanism):

@@ -48,7 +48,9 @@ def _chosen(
     unknown = [name for name in only if name not in parts]
     if unknown:
         names = ", ".join(map(str, list(parts)[:_MOST_ROWS]))
-        raise CannotBeEstimated(f"plot: only: {unknown[0]} is none of them; there are {names}")
+        raise CannotBeEstimated(
+            f"plot: only: {unknown[0]} is not in these estimates, which are about {names}"
+        )
     return {name: parts[name] for name in only} if only else parts
 
 

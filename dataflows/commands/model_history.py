@@ -24,7 +24,10 @@ def operator_with_model(file: PipelineFile) -> ModelOperator:
     """Return the operator of a pipeline; `ConfigurationError` if it has no model."""
     operator = file.pipeline.operator
     if not isinstance(operator, ModelOperator):
-        raise ConfigurationError(f"{file.path}: operator.kind {operator.kind} has no model")
+        raise ConfigurationError(
+            f"{file.path}: operator.kind {operator.kind} has no model; give a pipeline whose kind "
+            "has one, such as crr"
+        )
     return operator
 
 
@@ -81,7 +84,7 @@ def from_first(bounds: Mapping[int, Bounds]) -> bool:
 def require_some(history: History) -> None:
     """Raise `ConfigurationError` for a history without records."""
     if not history.stream_of:
-        raise ConfigurationError("the history is empty: there is nothing to learn from")
+        raise ConfigurationError("the history is empty; give files or a topic with records")
 
 
 def chosen_alphabet(

@@ -43,7 +43,9 @@ def published_symbols(
     promises = _promises(operator, mechanism)
     topic = client.topic(name)
     if topic is None:
-        raise KafkaUnavailable(f"topic {name} (sink.topic of {file.path}) does not exist")
+        raise KafkaUnavailable(
+            f"topic {name} (sink.topic of {file.path}) does not exist. Has the pipeline run yet?"
+        )
     with closing(client.reader(name)) as reader:
         bounds = between or reader.bounds(list(range(topic.partitions)))
         total = sum(bound.end - bound.start for bound in bounds.values())

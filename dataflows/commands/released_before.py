@@ -130,7 +130,8 @@ def _refuse_what_cannot_be_replayed(
         raise ConfigurationError(f"{file.path}: {error}") from None
     if file.pipeline.source.fields != carried.after.pipeline.source.fields:
         raise ConfigurationError(
-            f"{file.path}: source.value: what readers know is about another field"
+            f"{file.path}: source.value: earlier releases are about another field, and what "
+            "readers know of that cannot be carried over; write the earlier field"
         )
 
 
@@ -138,7 +139,10 @@ def _period(
     console: Console, client: Client, file: PipelineFile, mechanism: Mechanism, law: FormerLaw
 ) -> _Period:
     if file.pipeline.sink.key == "none":
-        raise ConfigurationError("sink.key: releases without keys cannot be told apart")
+        raise ConfigurationError(
+            "sink.key: is none, and releases without keys do not say which stream they are of, so "
+            "that what readers know cannot be carried over"
+        )
     topic = client.topic(law.sink_topic)
     if topic is None or topic.identity != law.sink_identity:
         raise StartRefused(

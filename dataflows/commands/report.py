@@ -119,12 +119,19 @@ def _audits(
         except (OSError, orjson.JSONDecodeError):
             result = None
         if not isinstance(result, dict) or not {"pipeline", "status"} <= result.keys():
-            raise ConfigurationError(f"--audit {path}: is no output of fugu audit --json")
+            raise ConfigurationError(
+                f"--audit {path}: is no output of fugu audit --json; write it with  "
+                "fugu audit PIPELINE --json"
+            )
         name = result["pipeline"]
         if name not in laws:
-            raise ConfigurationError(f"--audit {path}: is about {name}, which is not given")
+            raise ConfigurationError(
+                f"--audit {path}: is about pipeline {name}; give its pipeline file, too"
+            )
         if "verdict" not in result:
-            raise ConfigurationError(f"--audit {path}: has no verdict ({result['status']})")
+            raise ConfigurationError(
+                f"--audit {path}: has no verdict ({result['status']}); run fugu audit again"
+            )
         if result.get("law") != laws[name]:
             raise ConfigurationError(
                 f"--audit {path}: is about another law of {name} than that of its file now "

@@ -36,11 +36,15 @@ def sample(
         fields.append(source.key.field)
     for option, name in (("--key-field", key_field), ("--time-field", time_field)):
         if name in fields:
-            raise ConfigurationError(f"{option} {name}: records have a field of this name already")
+            raise ConfigurationError(
+                f"{option} {name}: records have a field of this name already; write another name"
+            )
     client = client_of(pipeline.connection())
     topic = client.topic(source.topic)
     if topic is None:
-        raise KafkaUnavailable(f"topic {source.topic} (source.topic) does not exist")
+        raise KafkaUnavailable(
+            f"topic {source.topic} does not exist; create it, or correct source.topic"
+        )
     drawn = DrawnUsers(users, records, seed)
     codec = configure(pipeline).codec
     draw(client, topic, drawn, codec)

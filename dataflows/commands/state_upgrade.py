@@ -6,6 +6,8 @@ fingerprints are exchanged, each one atomically, so that an interrupted upgrade 
 rows are converted when the pipeline loads them. What was spent stays spent.
 """
 
+from collections.abc import Sequence
+
 from rich.console import Console
 
 from fugu.dataflows.base.errors import StartRefused
@@ -25,7 +27,11 @@ from fugu.operators.swellfish.strategy import PolicyStrategy
 from fugu.operators.totals.running_total import RunningTotal
 from fugu.operators.upgrades.former_laws import former_implementation, former_law_digest
 from fugu.operators.upgrades.real_time_laws import law_digest_before
-from fugu.operators.upgrades.running_total_laws import how_to_finish, is_same_law
+from fugu.operators.upgrades.running_total_laws import (
+    how_to_finish,
+    is_same_law,
+    mixed_law_digest,
+)
 
 
 def upgrade(pipeline: PipelineArgument) -> None:
@@ -83,23 +89,64 @@ def _require_a_former_version(
         former += [(2, since, layout_of(pipeline))] if since else []
     if isinstance(mechanism, PolicyStrategy | RunningTotal):
         former += [(implementation, law, layout_of(pipeline)) for implementation, law, _ in former]
-    written = [
-        stored.model_copy(
-            update={
-                "implementation": implementation,
-                "law": law.hex(),
-                "layout": layout,
-                "reading": reading_digest(pipeline),
-            }
-        )
-        for implementation, law, layout in former
-    ]
+    written = [_left_by(stored, one, pipeline) for one in former]
     if stored not in written:
-        if isinstance(mechanism, RunningTotal) and not is_same_law(mechanism):
+        mixed = _with_mixed_figures(stored, pipeline, mechanism)
+        if stored in mixed:
+            assert isinstance(mechanism, RunningTotal)
             raise StartRefused(f"{directory.path}: {how_to_finish(mechanism)} Nothing was changed.")
-        raise StartRefused(
-            f"{directory.path} was not written for this pipeline file by the version of Fugu "
-            "before this one. Restore the pipeline and model files it was written with, or run "
-            "the version that wrote it. Nothing was changed."
-        )
+        differing = _what_differs(stored, [*written, *mixed], mechanism)
+        raise StartRefused(f"{directory.path} {differing} Nothing was changed.")
     require_graceful_stop(directory)
+
+
+def _left_by(
+    stored: Fingerprint, former: tuple[int, bytes, int], pipeline: Pipeline
+) -> Fingerprint:
+    """Return what an implementation, its law and its layout would have left for this file."""
+    implementation, law, layout = former
+    return stored.model_copy(
+        update={
+            "implementation": implementation,
+            "law": law.hex(),
+            "layout": layout,
+            "reading": reading_digest(pipeline),
+        }
+    )
+
+
+def _with_mixed_figures(
+    stored: Fingerprint, pipeline: Pipeline, mechanism: Mechanism
+) -> list[Fingerprint]:
+    """Return what the version before left of running totals that no version goes on with."""
+    if not isinstance(mechanism, RunningTotal) or is_same_law(mechanism):
+        return []
+    law = mixed_law_digest(mechanism)
+    layouts = () if law is None else (1, layout_of(pipeline))
+    return [_left_by(stored, (1, law, layout), pipeline) for layout in layouts]
+
+
+def _what_differs(stored: Fingerprint, written: Sequence[Fingerprint], mechanism: Mechanism) -> str:
+    """Say what of a state is not as any former version would have left it for this file."""
+    if stored.operator != mechanism.kind:
+        changed = [f"operator.kind was {stored.operator} and is {mechanism.kind}"]
+    else:
+        version = stored.implementation, stored.layout
+        alike = [one for one in written if (one.implementation, one.layout) == version]
+        if not alike:
+            return (
+                f"was written by implementation {stored.implementation} of {stored.operator}, with "
+                f"layout {stored.layout} of its rows, which this version of Fugu does not go on "
+                "from with this pipeline file. Let the version that wrote it finish, or upgrade "
+                "with each version in between."
+            )
+        changed = []
+        if stored.law not in {one.law for one in alike}:
+            changed.append("the law (epsilon, alphabet, model, budget or another key of operator)")
+        if stored.reading not in {one.reading for one in alike}:
+            changed.append("how records are read (source.value, timestamp, partitioner or dedupe)")
+    return (
+        "was not written for this pipeline file by the version of Fugu before this one. What has "
+        f"changed: {'; '.join(changed)}. Restore the pipeline and model files it was written with, "
+        "and run this command again, or run the version that wrote it."
+    )

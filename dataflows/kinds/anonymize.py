@@ -94,7 +94,7 @@ class AnonymizeOperator(OperatorSection):
     K: int = Field(ge=2, le=1_000_000)
     """The fewest people behind any points that somebody may know."""
     rho: int = Field(ge=1, le=6)
-    """How many points of a person somebody may know."""
+    """Say how many points of a person somebody may know."""
     sigma: Annotated[
         str,
         BeforeValidator(_share),
@@ -102,7 +102,7 @@ class AnonymizeOperator(OperatorSection):
     ] = "1/2"
     """The largest share of one category among the records that match such points."""
     quantum: Annotated[timedelta, BeforeValidator(whole_milliseconds("1ms", "366d")), AS_JSON]
-    """How exact the time of a point is; the width of a window is a multiple of it."""
+    """Say how exact the time of a point is; the width of a window is a multiple of it."""
     ticks: TickSection
     """Say how event time is cut into windows."""
     linked: bool = False

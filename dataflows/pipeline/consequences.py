@@ -22,10 +22,10 @@ from fugu.operators.noise.gaussian_account import VARIANCE
 from fugu.operators.sip.guarantees import A_MODEL_OF_A_SET
 
 SEVERAL = 10
-"""How many releases, windows or intervals are looked at together."""
+"""The number of releases, windows or intervals that are looked at together."""
 _LARGEST_EXPONENT = 700.0
 _BELIEVED = 0.1
-"""What a model holds for so likely is followed to what is believed after a release."""
+"""The belief before a release that is followed to the belief after it."""
 _HARDLY_A_LIMIT = 0.99
 _UNITS: dict[Per, tuple[str, str]] = {
     "release": ("one release", "releases of the same stream"),

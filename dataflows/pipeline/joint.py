@@ -155,7 +155,7 @@ class Joint:
     limit: tuple[float, float, float] | None
     why_not: str | None
     memoryless: bool = False
-    """Whether every release of the first depends on its own record alone."""
+    """True if every release of the first depends on its own record alone."""
 
     @property
     def meaning(self) -> str:

@@ -56,7 +56,7 @@ class ReleaseFormat(Section):
     kind: SchemaKind
     """Avro, Protocol Buffers, or JSON behind the id of a JSON Schema."""
     registry: RegistrySection
-    """Where the schema is registered, as `TOPIC-value`."""
+    """Name the registry that the schema is registered in, as `TOPIC-value`."""
 
 
 class Sink(Section):

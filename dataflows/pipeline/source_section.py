@@ -76,7 +76,7 @@ class RecordFormat(Section):
     kind: SchemaKind
     """Avro, Protocol Buffers, or JSON behind the id of a JSON Schema."""
     registry: RegistrySection | None = None
-    """Where schemas are: records begin with the id of theirs."""
+    """Name the registry of schemas: records begin with the id of theirs."""
     schema_file: Annotated[
         object, BeforeValidator(_avro_file), WithJsonSchema({"type": "string"})
     ] = None

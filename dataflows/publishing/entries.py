@@ -53,7 +53,7 @@ class PipelineEntry:
     guarantees: tuple[Guarantee, ...]
     source_budget: DeclaredBudget | None
     told: Told | None = None
-    """What it tells about one value, where it declares others about the same people."""
+    """The loss about one value, where it declares other losses about the same people."""
 
     def key(self) -> bytes:
         """Return the key: one pipeline over one source has one entry."""

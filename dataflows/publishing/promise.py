@@ -60,7 +60,7 @@ class PromisedSink(Part):
     identity: str
     """Its topic id, empty where nobody has looked; a topic that is created anew has another."""
     key: Literal["pseudonym", "original", "none"]
-    """What releases have as key."""
+    """The key of a release."""
     form: PromisedForm | None = None
     """The schema of releases; null where they are JSON alone."""
 
@@ -88,7 +88,7 @@ class Promise(Part):
     pipeline: str
     """The name of the pipeline."""
     sink: PromisedSink
-    """Where it releases."""
+    """The topic that it releases to."""
     begins: dict[str, int] = Field(default_factory=dict)
     """The first offset that the promise is about, by partition; 0 for those that are not named."""
     guarantee_id: str
@@ -98,23 +98,23 @@ class Promise(Part):
     text: str
     """The same in words."""
     not_covered_by_the_pipeline: list[str]
-    """What the pipeline around the mechanism leaves open."""
+    """Sentences about what the pipeline around the mechanism leaves open."""
     relied_on_by_the_pipeline: list[str]
-    """What the pipeline around the mechanism relies on."""
+    """Sentences about what the pipeline around the mechanism relies on."""
     law: PromisedLaw
     """The law that releases are drawn from."""
     fields: list[str]
     """The fields of a record that values are read from, and that a release may show."""
     released_as: ReleasedAs
-    """How a release shows its value."""
+    """The form in which a release shows its value."""
     depends_on_the_past: bool
-    """Whether the law of a release depends on the releases of its stream before it."""
+    """True if the law of a release depends on the releases of its stream before it."""
     noise: Noise | None
     """The law of the noise in figures that carry a standard error; null where there are none."""
     operator: dict[str, Any]
     """The operator as the pipeline file declares it, without what only says who moves time."""
     rebuildable: bool
-    """Whether `operator` and `files` suffice to build the law again."""
+    """True if `operator` and `files` suffice to build the law again."""
     files: dict[str, PromisedFile]
     """The files that the operator names, by their names without a directory."""
     budget: dict[str, Any] | None

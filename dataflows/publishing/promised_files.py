@@ -27,7 +27,7 @@ class PromisedFile(Part):
     """Hold a file that the operator names."""
 
     bytes: int
-    """How long the file is."""
+    """The length of the file."""
     content: str | None
     """The file, compressed by zlib and written in base64; null where it is too large, or where the
     pipeline keeps it back (`sink.promise`)."""

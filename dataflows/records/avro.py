@@ -30,7 +30,7 @@ _UNREADABLE = (
     *(ValueError, LookupError, EOFError, ArithmeticError, TypeError, MemoryError),
     *(AttributeError, struct.error),
 )
-"""What fastavro raises over content that is not as its schema says."""
+"""The errors that fastavro raises over content that is not as its schema says."""
 
 
 class AvroSchema:

@@ -17,7 +17,7 @@ from fugu.operators.integer_column import IntegerColumn, column_of
 from fugu.operators.mechanism import Integers
 
 _FEW = 8
-"""Where fewer than one record in so many is taken, no list of all is made."""
+"""The bound below which no list of all records is made: one taken record in so many."""
 
 Decode = Callable[[Batch], Decoded]
 

@@ -33,7 +33,7 @@ _LARGE, _CLEAR = 2**42, 0.499
 
 _ENDS = ByteColumn.of(ENDS)
 _MOST_DECIMALS = 12
-"""What has more is written by a loop."""
+"""The most decimals that are written in columns; a number with more is written by a loop."""
 
 
 def decimals_of(units_per_one: int) -> int:

@@ -123,7 +123,12 @@ class PerTick(Arrivals[TickReleases, Sanitized], StreamStage):
         rows = np.flatnonzero(held)
         if not len(rows):
             return
-        log.info("partition %d: streams held values in ticks that do not come", partition)
+        log.info(
+            "partition %d: %d streams held values of ticks that are skipped, or that come after "
+            "the end; these values are not released",
+            partition,
+            len(rows),
+        )
         table.live("values")[rows] = self.nothing
         table.live("present")[rows] = False
         table.live("ahead")[rows] = NO_TICK

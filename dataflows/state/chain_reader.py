@@ -38,7 +38,7 @@ class ChainReader(Generic[Table]):
         """The header of the last block."""
         self.fingerprint: bytes | None = None
         self.others = 0
-        """How many records are none of a state."""
+        """The number of records that are none of a state."""
         self._pieces: list[bytes] = []
         self._open: Place | None = None
         self._problem = ""

@@ -53,7 +53,7 @@ class RowTable:
         self.rows_taken = 0
         """Rows in all blocks taken so far."""
         self.clock: dict[str, int] = {}
-        """Where the partition as a whole stands in event time, if anything depends on it."""
+        """The place of the partition in event time, if anything depends on it."""
 
     def __len__(self) -> int:
         return len(self._keys) + self.compacted

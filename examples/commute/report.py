@@ -15,7 +15,7 @@ from fugu.operators.mechanism import Array, Floats, Integers
 from fugu.operators.wevent_local.pba_ldp import LocalPrivacyBudgetAllocation
 
 PBA = LocalPrivacyBudgetAllocation(len(ZONES), window=4, epsilon=8.0)
-"""What reports.yaml configures."""
+"""The mechanism that reports.yaml configures."""
 LOCAL, CENTRAL, TOGETHER = "local reports", "central counts", "together"
 
 

@@ -19,7 +19,7 @@ TICKS, WIDTH_MS, FIRST_HOUR = 48, 15 * 60 * 1_000, 6
 ZONES = ("north", "east", "south", "west", "station", "centre")
 MATRIX = Path(__file__).with_name("moves.json")
 MOVES: tuple[tuple[float, ...], ...] = tuple(map(tuple, orjson.loads(MATRIX.read_bytes())))
-"""Who is where a quarter of an hour later: row by row, from where to where."""
+"""The probabilities of the next place, a quarter of an hour later, by the place before."""
 _HOMES = (0.30, 0.25, 0.20, 0.20, 0.02, 0.03)
 _FIRST_MS = 60_000
 """Nobody sends earlier in a tick, so that no record is late for the tick before."""

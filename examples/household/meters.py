@@ -27,7 +27,7 @@ LARGEST_KW = 14.5
 CARS, SAUNA = (17, 42), 5
 """Numbers of households."""
 _LATEST_MS = WIDTH_MS // 2
-"""How long after the beginning of a tick meters send, at the latest."""
+"""The latest time after the beginning of a tick at which meters send."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ _OWN_CLINIC = {"Infection": 3, "Lung": 1, "Heart": 2, "Metabolism": 0}
 _SPECIAL, _ELSEWHERE = 0.2, 0.15
 """Shares of those who go to the clinic of their disease, and of points that are somewhere else."""
 _NIGHT = ((2, "hospital"),)
-"""What everybody sends on the next day, which closes the last one."""
+"""The records of the next day, one of everybody, which close the last one."""
 
 Way = tuple[tuple[int, str], ...]
 """Hours of a day and places."""

@@ -28,9 +28,9 @@ _CONSTANTS = [
     _OPERATORS / "sip" / "privacy_bound.py",
     _DATAFLOWS / "base" / "columns.py",
 ]
-"""Where else what is compiled in is written down."""
+"""Files elsewhere that say what compiled code is made with."""
 _FOLDERS = [_HERE, _DATAFLOWS / "kafka" / "native", _DATAFLOWS / "records" / "scanned"]
-"""Where every file is about compiled code; elsewhere, those that are named so."""
+"""Folders in which every file is about compiled code; elsewhere, files are named so."""
 _OF_OTHERS = 0o077
 """Mask the bits of a mode that let others do something with a folder."""
 

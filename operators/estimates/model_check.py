@@ -43,9 +43,13 @@ class Deviation:
 
 @dataclass(frozen=True)
 class ModelCheck:
-    """Hold the deviations, largest first; `level` is the chance of a false alarm, at most."""
+    """Hold the deviations, largest first; `level` is the chance of a false alarm, at most.
 
-    releases: int
+    `symbols` is how many released symbols were looked at: of a list, every one. `sums` is how many
+    sums of them were compared.
+    """
+
+    symbols: int
     sums: int
     level: float
     deviations: tuple[Deviation, ...]
@@ -62,7 +66,7 @@ class SurpriseSums:
     def __init__(self, outcomes: int) -> None:
         groups = outcomes + 1 if outcomes <= _LARGEST_BY_PREVIOUS else 0
         self._outcomes, self._groups = outcomes, groups
-        self._releases = 0
+        self._symbols = 0
         self._users = 0
         shape = (1 + groups, outcomes)
         self._sums, self._squares = np.zeros(shape), np.zeros(shape)
@@ -73,7 +77,7 @@ class SurpriseSums:
     ) -> None:
         """Add releases of whole streams, in the order of each; NaN where nothing was expected.
 
-        Lists `(n, records)` count as so many releases, with surprises `(n, records, outcomes)`.
+        Each symbol of lists `(n, records)` counts as one, with surprises `(n, records, outcomes)`.
         """
         if outcomes.ndim == 2:
             streams, outcomes = np.repeat(streams, outcomes.shape[1]), outcomes.ravel()
@@ -87,7 +91,7 @@ class SurpriseSums:
         begins = np.concatenate([[True], stream[1:] != stream[:-1]])
         row = np.cumsum(begins) - 1
         before = np.where(begins, self._outcomes, np.roll(outcome, 1))
-        self._releases += len(order)
+        self._symbols += len(order)
         self._users += int(row[-1]) + 1
         self._add(0, np.zeros_like(before), 1, row, outcome, surprises[order], variances[order])
         if self._groups:
@@ -138,4 +142,4 @@ class SurpriseSums:
                 )
             )
         found.sort(key=lambda one: (one.p, -abs(one.z)))
-        return ModelCheck(self._releases, sums, level, tuple(found))
+        return ModelCheck(self._symbols, sums, level, tuple(found))

@@ -11,8 +11,8 @@ from fugu.operators.mechanism import Floats, Integers, Releases, State, TimedMec
 
 _NUMBERS_AT_ONCE = 400_000
 """The most numbers of beliefs that are held at once, for streams that are read together."""
-_TOLD_AT_ONCE = 4_000_000
-"""The most numbers of estimates that are held at once, for all releases of those streams."""
+_TOLD_AT_ONCE = 16_000_000
+"""The most numbers that all releases of those streams tell, which are held until they are added."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,19 +48,29 @@ def told_by_streams(
         yield from _without_state(reader, order, releases)
         return
     by_length = np.argsort(-lengths, kind="stable")
-    for first, end in _blocks(reader, lengths[by_length]):
+    for first, end in _blocks(reader, lengths[by_length], _numbers_told(reader, releases)):
         chosen = by_length[first:end]
         yield _stepped(reader, order, begins[chosen], lengths[chosen], releases, ticks)
 
 
-def _blocks(reader: ShareReader, lengths: Integers) -> Iterator[tuple[int, int]]:
-    """Yield which streams are read together: few where they are long, or symbols are many."""
+def _numbers_told(reader: ShareReader, releases: Releases) -> int:
+    """Return how many numbers one release tells: estimates, noise, surprises and variances."""
+    nobody, nothing = reader.start(0), _taken(releases, np.arange(0))
+    if isinstance(reader, PredictingReader):
+        _, told, *predicted = reader.read_and_predict(nobody, nothing)
+    else:
+        (_, told), predicted = reader.read(nobody, nothing), []
+    return told.shape[-1] + sum(int(np.prod(column.shape[1:])) for column in (told, *predicted))
+
+
+def _blocks(reader: ShareReader, lengths: Integers, told: int) -> Iterator[tuple[int, int]]:
+    """Yield which streams are read together: few where they are long, or releases tell much."""
     width = sum(column.size for column in reader.start(1).values())
     at_once, first = max(1, _NUMBERS_AT_ONCE // width), 0
-    reached = np.concatenate([[0], np.cumsum(lengths * width)])
+    reached = np.concatenate([[0], np.cumsum(lengths * told)])
     while first < len(lengths):
-        told = int(np.searchsorted(reached, reached[first] + _TOLD_AT_ONCE, side="right")) - 1
-        end = max(first + 1, min(first + at_once, told, len(lengths)))
+        held = int(np.searchsorted(reached, reached[first] + _TOLD_AT_ONCE, side="right")) - 1
+        end = max(first + 1, min(first + at_once, held, len(lengths)))
         yield first, end
         first = end
 

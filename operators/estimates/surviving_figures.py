@@ -33,7 +33,7 @@ class Surviving:
 
     errors: Floats
     margins: Floats
-    """What holds the confidence that was asked for; NaN for one that is too large."""
+    """The half-widths that hold with the confidence asked for; NaN where an error is too large."""
 
 
 def surviving(

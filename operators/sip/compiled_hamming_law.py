@@ -21,7 +21,7 @@ LAW_ROWS = 7
 RANKED, KEPT, REST, DEFICIT, WEIGHTS = range(5)
 _SCRATCH_ROWS = 5
 _SORTED_BY_INSERTION = 64
-"""Where there are more symbols, merging is faster."""
+"""The most symbols that are sorted by insertion; of more, merging is faster."""
 
 
 class Room(NamedTuple):

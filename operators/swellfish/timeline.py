@@ -68,7 +68,7 @@ class Policies:
     otherwise: Limits = field(default=UNDECLARED, compare=False)
     """Limits where nothing is declared, which follow from the other fields (`bounds.usual`)."""
     noise: Noise = field(default=IN_UNITS, compare=False)
-    """How noise is written."""
+    """The form in which noise is written."""
     _sweeps: dict[bytes, Sweep] = field(init=False, repr=False, compare=False, default_factory=dict)
     _standings: dict[bytes, Standings] = field(
         init=False, repr=False, compare=False, default_factory=dict

@@ -300,9 +300,13 @@ class RunningTotal:
         """Identify kind, implementation and all parameters."""
         return self.law_digest_of(self.implementation)
 
-    def law_digest_of(self, implementation: int) -> bytes:
-        """Return the digest that an implementation gives this configuration with these buffers."""
-        changes = self.precision.changes
+    def law_digest_of(self, implementation: int, precision: Precision | None = None) -> bytes:
+        """Return the digest that an implementation gives this configuration.
+
+        It measures with `precision`; with that of today where none is given.
+        """
+        used = self.precision if precision is None else precision
+        changes, buffers = used.changes, used.buffers
         return digest_of(
             self.kind,
             implementation,
@@ -311,10 +315,10 @@ class RunningTotal:
             changes.counted,
             changes.factor,
             changes.amount,
-            *self.buffers.weights,
-            *self.buffers.factors,
-            self.buffers.guard_bits,
-            self.precision.scale,
-            int(self.precision.wide),
+            *buffers.weights,
+            *buffers.factors,
+            buffers.guard_bits,
+            used.scale,
+            int(used.wide),
             b"" if self.personal_cap is None else self.personal_cap.identity(),
         )

@@ -7,7 +7,9 @@ any more, the buffers in a state are those of another law. Such totals are to be
 version that began them.
 """
 
-from fugu.operators.totals.fitted import UNMIXED
+from dataclasses import replace
+
+from fugu.operators.totals.fitted import UNMIXED, mixing
 from fugu.operators.totals.running_total import RunningTotal
 
 
@@ -20,6 +22,23 @@ def is_same_law(totals: RunningTotal) -> bool:
     False
     """
     return totals.buffers != UNMIXED
+
+
+def mixed_law_digest(totals: RunningTotal) -> bytes | None:
+    """Return the digest that implementation 1 gave this configuration, whose figures it mixed.
+
+    None where it refused the configuration, so that no state of it can be there.
+
+    >>> totals = RunningTotal(1, 1, 1, 1.0, 1e-6, horizon=1000, window=24)
+    >>> mixed_law_digest(totals) == totals.law_digest_of(1)
+    True
+    """
+    changes = totals.precision.changes
+    buffers = mixing(changes.ticks, changes.counted)
+    try:
+        return totals.law_digest_of(1, replace(totals.precision, buffers=buffers))
+    except ValueError:
+        return None
 
 
 def how_to_finish(totals: RunningTotal) -> str:

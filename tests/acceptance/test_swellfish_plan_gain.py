@@ -1,4 +1,4 @@
-"""How much noise plans save in the household study, against rules that see no further than today.
+"""Measure what noise plans save in the household study, against rules that see today alone.
 
 No figures are drawn: what a tick costs is public, and the size of its noise is expected to be
 Delta_t / e_t. Takes some three minutes of processor time, which all processors share.

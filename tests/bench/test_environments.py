@@ -9,7 +9,7 @@ from bench.comparison import environments
 
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What commands would have run; a peer in Java and the shared sources are in `tmp_path`."""
+    """List the commands that would run; a peer in Java and the shared sources are in `tmp_path`."""
     for part in ("peer/requirements.txt", "peer/pom.xml", "peer/Peer.java", "java/Step.java"):
         (tmp_path / part).parent.mkdir(exist_ok=True)
         (tmp_path / part).write_text("first")

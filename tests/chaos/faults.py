@@ -1,4 +1,4 @@
-"""What happens to copies and brokers in a round; each fault mends what it broke."""
+"""Do something to copies and brokers in a round; each fault mends what it broke."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,12 +17,12 @@ PAUSE_SECONDS = HURRIED_SESSION_SECONDS + 1.5
 SLOW_SECONDS = 2.0
 PATIENCE_SECONDS = 60
 CLOCKS = ["+1d", "-1d", "+30s", "-30s"]
-"""How wrong a clock is."""
+"""The errors of a clock."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What faults act on. `go_on` feeds and looks after copies while a fault lasts."""
+    """Hold what faults act on. `go_on` feeds and looks after copies while a fault lasts."""
 
     copies: Copies
     brokers: Cluster | None

@@ -1,4 +1,4 @@
-"""What a pipeline is given in rounds of faults, and how one tells how far it has come with it."""
+"""Feed pipelines in rounds of faults, and tell how far they have come with it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class Load(ABC):
     per_round: int
     ahead: int
     partitions: ClassVar[int]
-    """How many the sanitized topic has."""
+    """The number of partitions of the sanitized topic."""
 
     def document(self, bootstrap: str, topics: TopicFactory, source: str) -> Document:
         """Return a pipeline over `source` with topics of its own."""
@@ -84,7 +84,7 @@ class City(Load):
     """Count people by zone and tick: copies bound, and one of them merges."""
 
     begun: Sequence[int] = field(default=())
-    """How many ticks have begun with each record."""
+    """The number of ticks that have begun with each record."""
     refused: int = 0
 
     @classmethod

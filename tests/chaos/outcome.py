@@ -1,4 +1,4 @@
-"""What a pipeline has published by now, followed record by record, and judged."""
+"""Follow what a pipeline has published by now, record by record, and judge it."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ Topic = dict[int, list[Record]]
 
 
 class Wrong(AssertionError):
-    """What was published is not what one undisturbed run publishes."""
+    """Say that something else was published than one undisturbed run publishes."""
 
 
 @dataclass

@@ -16,7 +16,7 @@ EQUAL = "equal"
 
 @dataclass(frozen=True)
 class Row:
-    """What one run played, and what came of it."""
+    """Hold what one run played, and what came of it."""
 
     day: str
     commit: str
@@ -35,7 +35,7 @@ class Row:
     came_again: int
     """Releases that were aborted and published again, with the same bytes."""
     restarts: int
-    """How often a copy ended by itself and was started again."""
+    """The number of copies that ended by themselves and were started again."""
     outcome: str
     """`equal`, or what was wrong first."""
 

@@ -40,7 +40,7 @@ CHUNK = 100
 
 @dataclass(frozen=True)
 class Plan:
-    """What happens in one round: each fault when so many more records have an outcome."""
+    """Plan one round: each fault comes when so many more records have an outcome."""
 
     number: int
     faults: Sequence[tuple[int, Fault]]

@@ -1,4 +1,4 @@
-"""What a round must notice, it notices: a record too many, too few, changed or drawn anew."""
+"""Check what a round must notice: a record too many, too few, changed or drawn anew."""
 
 import csv
 from dataclasses import asdict, replace

@@ -34,7 +34,7 @@ from tests.kafka.topics import TopicFactory
 
 SEED = 26
 ROUNDS = 20
-"""How many are played in `make test`, of one fault each."""
+"""The number of rounds that `make test` plays, of one fault each."""
 SOON_SECONDS = 1.0
 """The next fault comes before all have recovered from the last one."""
 SHORT = (kill_a_copy, kill_all_copies, kill_a_copy_twice, pause_a_copy, scale)
@@ -79,7 +79,7 @@ def test_topics_equal_those_of_peace_after_every_fault(
 def test_a_copy_that_is_cut_off_says_so_and_publishes_nothing_of_what_it_held(
     cluster: Cluster, tmp_path: Path
 ) -> None:
-    """What it had sent reaches the brokers after another copy has gone on."""
+    """Let what a copy had sent reach the brokers after another one has gone on."""
     load = Streams.of(1, SEED, RECORDS)
     topics = TopicFactory(cluster.bootstrap, cluster.replicas)
     source = topics("private", partitions=PARTITIONS)

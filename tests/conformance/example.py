@@ -1,4 +1,4 @@
-"""How a test module declares the kinds of mechanisms that it configures; see `kinds`."""
+"""Let test modules declare the kinds of mechanisms that they configure; see `kinds`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

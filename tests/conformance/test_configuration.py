@@ -1,4 +1,4 @@
-"""What every mechanism says about itself: the same suite for all."""
+"""Hold what every mechanism says about itself to the same suite."""
 
 import re
 import sys
@@ -26,7 +26,7 @@ from tests.conformance.kinds import KINDS, UNUSABLE
 CHOICE = "temporal_perturbation"
 """Names no mechanism: it chooses the cheapest of four."""
 FORM = "shaped_real_time"
-"""What `real_time` is with a model of figures under a cap."""
+"""The name of `real_time` with a model of figures under a cap."""
 
 
 def test_every_kind_that_a_pipeline_file_can_name_has_examples() -> None:

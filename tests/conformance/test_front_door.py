@@ -1,4 +1,4 @@
-"""How `fugu.release` and `fugu.sanitize` must behave with every per-record mechanism."""
+"""Hold `fugu.release` and `fugu.sanitize` to what every per-record mechanism must do."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -75,7 +75,7 @@ def without_nan(release: fugu.Release) -> fugu.Release:
 
 
 def stepped(mechanism: Mechanism, key: str, values: Sequence[Any], name: str) -> list[fugu.Release]:
-    """What `step` gives for one record after the other, with draws made by hand."""
+    """Return what `step` gives for one record after the other, with draws made by hand."""
     own, law = SECRET.derive("fugu-streams-v1"), mechanism.law_digest()
     scope = DrawScope(own, name, mechanism.kind, 1, law)
     state, released = mechanism.start(1), []

@@ -1,4 +1,4 @@
-"""How every mechanism must behave, one position at a time: the same suite for all."""
+"""Hold every mechanism to the same suite, one position at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations

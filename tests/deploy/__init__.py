@@ -1,1 +1,1 @@
-"""What is deployed beside Fugu."""
+"""Test what is deployed beside Fugu."""

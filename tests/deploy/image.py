@@ -1,4 +1,4 @@
-"""What the image is built from: its lock files, and the scripts that build and run it."""
+"""Name what the image is built from: lock files, and the scripts that build and run it."""
 
 import tomllib
 from collections.abc import Iterator

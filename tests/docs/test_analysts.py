@@ -19,7 +19,7 @@ RESULTS = ROOT / "bench" / "results"
 PAGE = (ROOT / "docs" / "analysts.md").read_text()
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 MARKS = {"pba_ldp": "estimated_counts", "adaptive_crr": "adaptive_crr"}
-"""What a block about a topic of this kind holds."""
+"""Words that a block about a topic of this kind holds."""
 MOST_SECONDS, MOST_MEGABYTES = 60, 2_000
 """For ten million records."""
 

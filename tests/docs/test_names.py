@@ -22,12 +22,12 @@ FILE = re.compile(
     r"(?<![\w/.])(?:bench|dataflows|deploy|docs|examples|fugu|operators|tests)/[\w./-]*\w"
 )
 MADE = {"deploy/fugu.secret"}
-"""What readers of a page make themselves."""
+"""Files that readers of a page make themselves."""
 PIPELINE = re.compile(r"```yaml\n(name: .*?)```", re.DOTALL)
 
 
 def exists(name: str) -> bool:
-    """Whether a dotted name is a module, or something in one."""
+    """Return whether a dotted name is a module, or something in one."""
     module, _, attribute = name.rpartition(".")
     try:
         import_module(name)

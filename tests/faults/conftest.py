@@ -22,7 +22,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
 def make(
     bootstrap: str, topics: TopicFactory, tmp_path: Path, in_process: None
 ) -> Iterator[Callable[..., House]]:
-    """What makes pipelines, by their number of partitions, sections and what `state` says."""
+    """Make pipelines, by their number of partitions, sections and what `state` says."""
     made: list[House] = []
 
     def house(partitions: int, sections: Document | None = None, **state: Any) -> House:

@@ -16,7 +16,7 @@ USERS = 2_000
 BAD_VALUES = [b"", b"{", b"{}", b'{"zone": 1}', b'{"zone": "unknown"}']
 CHUNK = 500
 AHEAD = 4_000
-"""How many records the feeder is ahead of what it sees published: about a third of a second."""
+"""The records that the feeder is ahead of what it sees published: a third of a second."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Stream:
         return [item.record for item, good in pairs if good and item.partition == partition]
 
     def refused(self, partition: int) -> int:
-        """How many records of one partition must become dead letters."""
+        """Return how many records of one partition must become dead letters."""
         pairs = zip(self.placed, self.good, strict=True)
         return sum(item.partition == partition and not good for item, good in pairs)
 
@@ -83,7 +83,7 @@ class PacedFeed:
     fed: int
 
     def published(self) -> int:
-        """How many releases and dead letters are there by now."""
+        """Return how many releases and dead letters are there by now."""
         sink = self.document["sink"]
         return sum(
             sum(end_offsets(self.consumer, topic))

@@ -91,7 +91,7 @@ def addition(effective: int, name: str, start: int, end: int, theta: float) -> P
 
 
 def meters(begin: int, end: int, random: Random) -> Iterator[Placed]:
-    """What all users draw in these ticks."""
+    """Yield what all users draw in these ticks."""
     for tick in range(begin, end):
         for user in range(USERS):
             when = (FIRST + tick) * SECOND + random.randrange(SECOND)
@@ -100,7 +100,7 @@ def meters(begin: int, end: int, random: Random) -> Iterator[Placed]:
 
 
 def figures_of(bootstrap: str, document: Mapping[str, Any]) -> dict[int, Figure]:
-    """What is released of every tick."""
+    """Return what is released of every tick."""
     records = read_topic(bootstrap, document["sink"]["topic"])[0]
     figures = [orjson.loads(record.value or b"") for record in records]
     return {figure["start"] // SECOND - FIRST: figure for figure in figures}

@@ -18,12 +18,12 @@ from tests.kafka.topics import TopicFactory
 
 SHARDS, KILLS = 3, 5
 WAITED_FOR = 0.5
-"""How much of what could have come out so far; the rest may wait for records that close ticks."""
+"""The share of possible outcomes to wait for: others may wait for records that close ticks."""
 
 
 @dataclass(frozen=True)
 class Whole:
-    """How many records there are when everything has come out."""
+    """Hold how many records there are when everything has come out."""
 
     released: int
     refused: int

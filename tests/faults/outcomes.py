@@ -1,4 +1,4 @@
-"""What a pipeline has published, and whether that is one outcome for each private record."""
+"""Judge what a pipeline has published: one outcome for each private record."""
 
 from tests.faults.feeding import Stream
 from tests.kafka.pipelines import Document

@@ -80,7 +80,7 @@ class Strewn:
         self.outcomes += len(USERS)
 
     def is_done(self) -> bool:
-        """Whether everything that was sent has come to its end."""
+        """Return whether everything that was sent has come to its end."""
         return committed(self.bootstrap, self.document) >= self.outcomes
 
     def rest(self) -> None:
@@ -134,7 +134,7 @@ def strewn(bootstrap: str, topics: TopicFactory, tmp_path: Path) -> Strewn:
 
 
 def shown(file: Path) -> list[dict[str, object]]:
-    """What partitions are said to hold, but for the size of files."""
+    """Return what partitions are said to hold, but for the size of files."""
     rows = orjson.loads(fugu("state", "show", file, "--json"))
     return [{n: value for n, value in row.items() if "bytes" not in n} for row in rows]
 

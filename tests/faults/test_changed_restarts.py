@@ -58,7 +58,7 @@ class Killed:
         secret: str = SECRET,
         forge_fingerprint: bool = False,
     ) -> str:
-        """What a changed pipeline says to a copy of the state; it must publish nothing."""
+        """Return what a changed pipeline says to a copy of the state; it must publish nothing."""
         shutil.copytree(self.directory, directory)
         document = json.loads(json.dumps(self.document))
         change(document)

@@ -105,7 +105,7 @@ def of_numbers(bootstrap: str, topics: TopicFactory, source: str) -> Document:
 
 
 def all_released(bootstrap: str, sink: str) -> bool:
-    """Whether every record has a release."""
+    """Return whether every record has a release."""
     return sum(map(len, read_topic(bootstrap, sink).values())) == RECORDS
 
 

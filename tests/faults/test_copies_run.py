@@ -20,7 +20,7 @@ BYTEWAX = [sys.executable, "-m", "tests.faults.bytewax_run"]
 
 
 def members(bootstrap: str, document: Document) -> int:
-    """How many the consumer group of a pipeline has."""
+    """Return how many members the consumer group of a pipeline has."""
     group = f"fugu.{document['name']}"
     with closing(KafkaAdminClient(bootstrap_servers=bootstrap)) as admin:
         return len(admin.describe_groups([group])[group]["members"])

@@ -100,6 +100,6 @@ def streams_in_ledger(bootstrap: str, document: Document) -> dict[int, list[Reco
 
 
 def spent(pipeline: Path) -> list[dict[str, float]]:
-    """What every partition says of its streams and budgets."""
+    """Return what every partition says of its streams and budgets."""
     shown: list[dict[str, float]] = orjson.loads(fugu("state", "show", pipeline, "--json"))
     return [{name: of[name] for name in ("streams", "mean_spent", "largest_spent")} for of in shown]

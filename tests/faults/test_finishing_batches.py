@@ -31,7 +31,7 @@ def reading(step: int, user: int) -> Record:
 
 
 def whole() -> int:
-    """How many batches are full before anything is finished."""
+    """Return how many batches are full before anything is finished."""
     counts = Counter(placed.record.key for placed in readings())
     return sum(count // WINDOW for count in counts.values())
 

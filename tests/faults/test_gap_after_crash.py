@@ -77,7 +77,7 @@ def killed_after_publishing(pipeline: Path) -> None:
 
 
 def fresh(bootstrap: str, document: Document) -> Counter[bytes]:
-    """How many fresh releases each stream has; no release may be there twice."""
+    """Count fresh releases of each stream; no release may be there twice."""
     found = Counter[bytes]()
     names = set()
     for topic in read_topic(bootstrap, document["sink"]["topic"]).values():

@@ -55,7 +55,7 @@ def merge(copies: Led, copy: Copy) -> None:
 
 
 def reader_end(client: Client, topic: str, *, committed: bool) -> int:
-    """Where a topic of one partition ends, with or without what is not committed."""
+    """Return where a topic of one partition ends, with or without what is not committed."""
     with closing(client.reader(topic, committed=committed)) as reader:
         return reader.bounds([0])[0].end
 
@@ -164,7 +164,7 @@ def test_a_figure_that_is_drawn_anew_after_an_abort_stops_the_merge(
 def test_a_state_of_the_merge_that_is_committed_without_positions_is_two_owners(
     city: City, copies: Led
 ) -> None:
-    """What a merge that has lost the log could do, if it did not send its position."""
+    """Play a merge that has lost the log, and does not send its position."""
     bound(city, copies)
     merger = copies.add(merges=True)
     merge(copies, merger)
@@ -230,7 +230,7 @@ def test_committed_sums_that_no_state_knows_of_are_two_owners(city: City, copies
 def test_a_partition_is_taken_over_while_another_copy_writes_to_the_internal_log(
     city: City, copies: Led
 ) -> None:
-    """Where partial sums end for readers is then before what the state goes on from."""
+    """End partial sums, for readers, before the place that the state goes on from."""
     log = city.copied["sink"]["partials"]
     copy = copies.add(merges=False)
     other = copies.planned.client.copy_writer("fugu-test-other", 60_000)

@@ -31,7 +31,7 @@ WINDOW = 4
 MOVE: list[str] = ["state", "repartition"]
 
 Said = list[tuple[bytes, int, str]]
-"""Who, when, and where."""
+"""People, with a time and a place each."""
 
 
 def pipeline_of(bootstrap: str, topics: TopicFactory) -> Document:
@@ -96,7 +96,7 @@ class Feed:
 
 
 def exact_sums(bootstrap: str, document: Document) -> dict[int, list[int]]:
-    """What the internal log says of each tick: its merge, without noise."""
+    """Return what the internal log says of each tick: its merge, without noise."""
     scope = DrawScope(Secret(bytes(32)), "city", "exact", 1, bytes(32))
     merge, sums = Merging(Exact(), scope, "topic-id", FEW, len(ZONES)), dict[int, list[int]]()
     state = merge.start()

@@ -128,7 +128,7 @@ EXPECTED = [
 
 
 def policy_entries(bootstrap: str, documents: list[Document], told: int) -> Iterator[bool]:
-    """Whether the internal logs hold all changes but the one that is refused."""
+    """Yield whether the internal logs hold all changes but the one that is refused."""
     for document in documents:
         entries = read_topic(bootstrap, document["sink"]["partials"])[0]
         yield sum(record.key == b"policies" for record in entries) >= told - 1

@@ -1,4 +1,4 @@
-"""What happens to the topic of policies itself: several writers, and what must not happen to it.
+"""Test the topic of policies itself: several writers, and what may happen to it.
 
 A pipeline hides what the topic says, or says that it cannot know, or that it knows less than there
 was; it never goes on as if nothing had happened.

@@ -51,7 +51,7 @@ def killed_until_complete(pipeline: Path) -> int:
 
 @contextmanager
 def more_in_the_ledger(bootstrap: str, document: Document) -> Iterator[None]:
-    """What the ledger would say if the sink had lost a release of one stream."""
+    """Make the ledger say what it would if the sink had lost a release of one stream."""
     key, value = next(
         (key, value)
         for key, value in newest_spending(bootstrap, document).items()
@@ -66,7 +66,7 @@ def more_in_the_ledger(bootstrap: str, document: Document) -> Iterator[None]:
 
 
 def shown(pipeline: Path) -> list[dict[str, object]]:
-    """What partitions with streams are said to hold, but for the size of its files."""
+    """Return what partitions with streams are said to hold, but for the size of their files."""
     rows = orjson.loads(fugu("state", "show", pipeline, "--json"))
     return [
         {name: value for name, value in row.items() if "bytes" not in name}

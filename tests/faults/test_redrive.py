@@ -94,7 +94,7 @@ def refused_records(
 
 
 def newest_spending(bootstrap: str, document: Document) -> dict[bytes, bytes]:
-    """What the ledger says last about each stream, in the partition of its row."""
+    """Return the last spending of each stream in the ledger, in the partition of its row."""
     records = chain.from_iterable(read_topic(bootstrap, document["ledger"]["topic"]).values())
     entries = {record.key or b"": record.value or b"" for record in records}
     return {key: value for key, value in entries.items() if b"user-" in key}

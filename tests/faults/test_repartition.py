@@ -34,12 +34,12 @@ Home = Callable[[bytes], int]
 
 
 def by_murmur2(partitions: int) -> Home:
-    """Where producers in Java send keys."""
+    """Return where producers in Java send keys."""
     return lambda key: partition_of(key, partitions, "murmur2")
 
 
 def by_crc32(partitions: int) -> Home:
-    """Where producers over librdkafka send keys."""
+    """Return where producers over librdkafka send keys."""
     return lambda key: partition_of(key, partitions, "crc32")
 
 

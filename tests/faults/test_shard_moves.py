@@ -19,7 +19,7 @@ PER_STAGE = 1_500
 RECORDS = STAGES * PER_STAGE
 CHUNK = 50
 PROGRESS = 50
-"""How many releases every partition that is owned must take before a stage is over."""
+"""The releases that every owned partition must take before a stage is over."""
 SHARDS = {0: [0, 2], 1: [1, 3]}
 RECOGNISED = re.compile(r"recognised (\d+) releases published before the restart")
 
@@ -51,11 +51,11 @@ class Load:
         process.wait_until(feed_and_look)
 
     def releases(self) -> list[int]:
-        """How many releases every partition of the sanitized topic has taken."""
+        """Return how many releases every partition of the sanitized topic has taken."""
         return end_offsets(self.feed.consumer, self.feed.document["sink"]["topic"])
 
     def outcomes(self, shard: int) -> int:
-        """How many releases and dead letters the partitions of a shard have taken."""
+        """Return how many releases and dead letters the partitions of a shard have taken."""
         dead_letters = end_offsets(self.feed.consumer, self.feed.document["sink"]["dead_letters"])
         releases = self.releases()
         return sum(releases[part] + dead_letters[part] for part in SHARDS[shard])
@@ -122,7 +122,7 @@ def run_to_the_end(pipeline: Path, feed: PacedFeed) -> None:
 
 
 def spent(pipeline: Path) -> dict[int, tuple[int, float, float]]:
-    """How many streams every partition has, and what they spent."""
+    """Return how many streams every partition has, and what they spent."""
     shown = orjson.loads(fugu("state", "show", pipeline, "--json"))
     return {
         row["partition"]: (row["streams"], row["mean_spent"], row["largest_spent"]) for row in shown

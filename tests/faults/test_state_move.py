@@ -214,7 +214,7 @@ def test_a_state_in_kafka_goes_on_behind_what_retention_removed_by_way_of_the_di
 
 
 def _ending(place: str, at: int) -> Callable[..., object]:
-    """What is there, until it is called for so many times."""
+    """Return the function at `place`, interrupted at call number `at`."""
     original, calls = resolve_name(place), count(1)
 
     def ending(*arguments: object) -> object:

@@ -42,7 +42,7 @@ INTERVAL = {"width": "1s", "grace": "300ms", "stream_time": {"distinct_keys": 1}
 
 @dataclass(frozen=True)
 class Mode:
-    """How ticks are made, of how many readings, and how many releases that makes."""
+    """Say how ticks are made, of how many readings, and how many releases that makes."""
 
     ticks: Any
     users: int
@@ -137,7 +137,7 @@ def wait_for(bootstrap: str, run: RunningPipeline, document: Document, releases:
 
 
 REPLAY_SECONDS = 3, 9, 27
-"""What was published before the start has to come again, and nothing says when it has."""
+"""The waits for what was published before the start: nothing says when it has come again."""
 
 
 def stopped_gracefully(pipeline: Path) -> bool:
@@ -156,7 +156,7 @@ def stop_after(
 
 
 def killed_while_finishing(pipeline: Path) -> None:
-    """What was held back is published, but no state says so."""
+    """Publish what was held back, and end before a state says so."""
     killed_inside("published, no snapshot", 1, "run", pipeline, "--finish")
 
 

@@ -40,7 +40,7 @@ def with_kafka(pipeline: Established, library: str, transactions: bool) -> Path:
 
 
 def released(pipeline: Established) -> dict[int, list[Record]]:
-    """What is released, by partition; identical copies count once."""
+    """Return what is released, by partition; identical copies count once."""
     topic = read_topic(pipeline.bootstrap, pipeline.sink)
     return {partition: list(dict.fromkeys(found)) for partition, found in topic.items()}
 

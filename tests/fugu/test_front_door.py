@@ -28,7 +28,7 @@ def laplace() -> Mechanism:
 def noise(
     mechanism: Mechanism, value: int, secret: fugu.Secret = ONE, name: str = "one", key: str = "ada"
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """What is added to the same value at many positions."""
+    """Return what is added to the same value at many positions."""
     values = np.full(POSITIONS, value)
     released = fugu.release_arrays(mechanism, [key] * POSITIONS, values, secret, name=name)
     return released.values - value

@@ -104,7 +104,7 @@ class Broker:
             time.sleep(0.05)
 
     def _is_ready(self) -> bool:
-        """Whether metadata is answered, with a leader for every partition there is."""
+        """Return whether metadata is answered, with a leader for every partition there is."""
         host, port = self.bootstrap.split(",")[0].rsplit(":", 1)
         try:
             socket.create_connection((host, int(port)), timeout=1).close()

@@ -54,7 +54,7 @@ class Established:
         return Established(self.bootstrap, directory, document)
 
     def published(self) -> int:
-        """How many records the sanitized topic has taken so far."""
+        """Return how many records the sanitized topic has taken so far."""
         with closing(KafkaConsumer(bootstrap_servers=self.bootstrap)) as consumer:
             return sum(end_offsets(consumer, self.sink))
 

@@ -1,4 +1,4 @@
-"""What a start refuses, `fugu validate --kafka` has said before, in the same words."""
+"""Compare what a start refuses with what `fugu validate --kafka` said before: the same words."""
 
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +18,7 @@ _FAILURE = "fugu: "
 
 
 def refusal_foretold(path: Path, *options: str, secret: str = SECRET, alone: bool = True) -> str:
-    """What a start says, line for line as `validate --kafka` with the same options did before.
+    """Return what a start says, line for line as `validate --kafka` with these options did before.
 
     Neither writes to Kafka or to the state; unless something else does, who is not `alone`.
     """
@@ -44,7 +44,7 @@ def _lines_of_validate(path: Path, options: tuple[str, ...], secret: str) -> set
 
 
 def everything(path: Path) -> Everything | None:
-    """Where every topic ends, and all files of the state but for the count of refused starts."""
+    """Return where topics end, and all files of the state but for the count of refused starts."""
     try:
         document = yaml.safe_load(path.read_text())
         state = path.parent / document["state"]["directory"]

@@ -9,7 +9,7 @@ from tests.kafka.ports import HOST
 
 
 class Pages:
-    """What a process shows; `seen` keeps every answer."""
+    """Read the pages that a process shows; `seen` keeps every answer."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -42,5 +42,5 @@ class Pages:
         return found
 
     def reach(self, name: str, sums: dict[str, float]) -> Callable[[], bool]:
-        """Whether a metric has these sums."""
+        """Return a check whether a metric has these sums."""
         return lambda: self.sums(name) == sums

@@ -82,7 +82,7 @@ class RunningPipeline:
 
     @property
     def stderr(self) -> str:
-        """What it has written so far."""
+        """Return what it has written so far."""
         return self.log.read_text(errors="replace")
 
     def wait_until(self, reached: Callable[[], bool], *, seconds: float = PATIENCE_SECONDS) -> None:
@@ -150,7 +150,7 @@ def running(
 
 
 def refusal(pipeline: Path, *options: str, secret: str = SECRET) -> str:
-    """What `fugu run` says when it refuses to start."""
+    """Return what `fugu run` says when it refuses to start."""
     with running(pipeline, *options, secret=secret) as process:
         return check_refusal(process)
 

@@ -16,7 +16,7 @@ NOW = time.time_ns() // 1_000_000
 
 @dataclass(frozen=True)
 class Record:
-    """What a topic holds; `headers` and `timestamp` included, because consumers see them too."""
+    """Hold a record of a topic, with headers and timestamp, because consumers see them too."""
 
     key: bytes | None
     value: bytes | None

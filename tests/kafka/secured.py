@@ -24,7 +24,7 @@ PASSWORD_VARIABLES = {
 
 
 class SecuredListeners:
-    """What `deploy/kafka/start --secured FOLDER` serves besides the plain listener."""
+    """Hold what `deploy/kafka/start --secured FOLDER` serves besides the plain listener."""
 
     def __init__(self, folder: Path, plain_port: int) -> None:
         self.folder = folder

@@ -53,7 +53,7 @@ def counts(bootstrap: str, topics: TopicFactory) -> Document:
 def output(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[[], str]:
-    """What was printed since the last time."""
+    """Return a function that returns what was printed since the last time."""
     monkeypatch.setenv(SECRET_VARIABLE, SECRET)
     return lambda: capsys.readouterr().out
 

@@ -72,7 +72,7 @@ def transactions(bootstrap: str, topic: str) -> None:
 
 
 def gaps(bootstrap: str, topic: str) -> None:
-    """What compaction left of many records."""
+    """Write many records, and compact them."""
     produce(bootstrap, topic, [Placed(0, record) for record in good(range(200))])
     compact(bootstrap, topic)
 

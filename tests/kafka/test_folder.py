@@ -68,7 +68,7 @@ class Tenant:
             admin.create_topics({self.source: {"num_partitions": 1, "replication_factor": 1}})
 
     def releases(self, count: int) -> Callable[[], bool]:
-        """Whether its own endpoint counts so many releases."""
+        """Return a check whether its own endpoint counts so many releases."""
 
         def reached() -> bool:
             try:
@@ -79,11 +79,11 @@ class Tenant:
         return reached
 
     def counts_its_own(self) -> bool:
-        """Whether its endpoint counts records, and of no other pipeline."""
+        """Return whether its endpoint counts records, and of no other pipeline."""
         return set(self.pages.sums("fugu_records_in_total", "pipeline")) == {self.name}
 
     def publishes(self, count: int) -> Callable[[], bool]:
-        """Whether its topic holds so many releases."""
+        """Return a check whether its topic holds so many releases."""
         return lambda: self.published() == count
 
     def published(self) -> int:

@@ -213,7 +213,7 @@ def without_claims(bootstrap: str, ledger: str) -> list[Record]:
 
 
 def entries(bootstrap: str, ledger: str) -> list[dict[str, Any]]:
-    """What was ever written about pipelines, in order."""
+    """Return what was ever written about pipelines, in order."""
     records = [record for part in read_topic(bootstrap, ledger).values() for record in part]
     read = [orjson.loads(record.value) for record in records if record.value]
     return [entry for entry in read if entry["kind"] == "pipeline"]

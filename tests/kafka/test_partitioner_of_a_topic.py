@@ -48,12 +48,12 @@ def count(bootstrap: str, topic: str) -> int:
 
 
 def is_published(bootstrap: str, topic: str, records: int) -> bool:
-    """Whether a topic holds so many records."""
+    """Return whether a topic holds so many records."""
     return count(bootstrap, topic) >= records
 
 
 def said_of(pipeline: Path) -> dict[str, str]:
-    """What validate says about the partitioner."""
+    """Return what validate says about the partitioner."""
     rows = orjson.loads(ended(["validate", "--kafka", "--json", pipeline]).stdout)
     found: dict[str, str] = next(row for row in rows if row["check"] == "source.partitioner")
     return found

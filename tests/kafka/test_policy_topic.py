@@ -1,4 +1,4 @@
-"""What `fugu validate --kafka` finds out about a topic of policy changes, and how it is read."""
+"""Validate a topic of policy changes with `fugu validate --kafka`, and read it."""
 
 import time
 from collections.abc import Iterator

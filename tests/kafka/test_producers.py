@@ -35,7 +35,7 @@ Topic = dict[int, list[Record]]
 
 
 def right_partition(partitioner: str, record: Record) -> int:
-    """Where a producer with this partitioner puts the user of a record."""
+    """Return where a producer with this partitioner puts the user of a record."""
     assert record.key is not None
     digest = crc32(record.key) if partitioner == "crc32" else murmur2(record.key) & 0x7FFFFFFF
     return int(digest) % PARTITIONS
@@ -65,7 +65,7 @@ def produce_twice(bootstrap: str, topic: str) -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a pipeline made of the topic."""
+    """Hold what a pipeline made of the topic."""
 
     pipeline: Path
     source: Topic

@@ -53,7 +53,7 @@ def test_true_shares_lie_within_the_error_bars_of_what_is_released(
 
 
 def shares_of(fresh: list[dict[str, Any]], kind: str) -> FrequencyEstimate:
-    """What an analyst computes from the topic and the pipeline file."""
+    """Compute what an analyst does from the topic and the pipeline file."""
     counts = np.rint(reported(fresh) * len(fresh)).astype(np.int64)
     return estimated_shares(counts, len(fresh), LAWS[kind])
 

@@ -116,7 +116,7 @@ def meters(ticks: int) -> list[Placed]:
 
 
 def entries(bootstrap: str, log: str, least: int) -> bool:
-    """Whether the internal log holds so many changes."""
+    """Return whether the internal log holds so many changes."""
     return sum(one.key == b"policies" for one in read_topic(bootstrap, log)[0]) >= least
 
 

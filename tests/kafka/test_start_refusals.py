@@ -282,7 +282,7 @@ def _extend(bootstrap: str, names: list[str], *, partitions: int) -> None:
 
 
 def _wait_until(bootstrap: str, reached: Callable[[KafkaConsumer], bool]) -> None:
-    """What an administrator did must be seen by others before a pipeline starts."""
+    """Wait until others see what an administrator did, before a pipeline starts."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer:
         while not reached(consumer):

@@ -132,7 +132,7 @@ def test_a_pipeline_that_is_killed_publishes_everything_once(
 
 
 def committed(bootstrap: str, sink: dict[str, str]) -> int:
-    """How many records a reader of committed records finds."""
+    """Return how many records a reader of committed records finds."""
     return sum(
         len(records)
         for topic in (sink["topic"], sink["dead_letters"])
@@ -209,7 +209,7 @@ def test_transactions_come_and_go_over_kills_and_every_release_counts_once(
 
 
 def written(bootstrap: str, sink: dict[str, str], level: str) -> int:
-    """How many different releases and dead letters a reader of some isolation level finds."""
+    """Count releases and dead letters that a reader of some isolation level finds, each once."""
     names = {
         record.headers[0]
         for topic in (sink["topic"], sink["dead_letters"])

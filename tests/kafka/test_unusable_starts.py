@@ -1,4 +1,4 @@
-"""What stops a start: each cause has one clear error, exit code 1 and no traceback."""
+"""Stop a start: each cause has one clear error, exit code 1 and no traceback."""
 
 from collections.abc import Iterator
 from pathlib import Path

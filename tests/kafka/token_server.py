@@ -20,7 +20,7 @@ from tests.kafka.signing_key import SigningKey
 
 @dataclass
 class TokenServer:
-    """What it gives to whom; `given` counts tokens, `refused` those that got none."""
+    """Give tokens to those who may have them; `given` counts tokens, `refused` refusals."""
 
     key: SigningKey
     secrets: dict[str, str]

@@ -13,7 +13,7 @@ from tests.kafka.secured import CANARY, Section
 
 
 def validated(directory: Path, kafka: Section, source: str) -> dict[str, str]:
-    """What it finds out, check by check, without showing a password."""
+    """Return what validate finds out, check by check, without showing a password."""
     document = pipeline_document("replaced:1", source, f"{source}.sanitized") | {"kafka": kafka}
     process = ended(["validate", "--kafka", "--json", write_pipeline(directory, document)])
     assert CANARY not in process.stdout + process.stderr

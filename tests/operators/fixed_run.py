@@ -67,7 +67,7 @@ def other_chains() -> Iterator[ConditionalRandomizedResponse]:
 
 
 def _whole(entries: dict[int, float]) -> tuple[dict[int, float], float]:
-    """What the entries lack is spread over all symbols."""
+    """Return the entries, and what they lack, which is spread over all symbols."""
     return entries, 1.0 - fsum(entries.values())
 
 

@@ -27,7 +27,7 @@ MARGIN = Decimal(2) ** -44
 
 
 def overcharges(ratios: Floats) -> list[Decimal]:
-    """How many nats each charge is above ln(ratio), in 50 digits."""
+    """Return how many nats each charge is above ln(ratio), in 50 digits."""
     with localcontext() as context:
         context.prec = 50
         return [
@@ -117,7 +117,7 @@ def test_declared_nats_are_rounded_up_exactly() -> None:
 
 
 def correctly_rounded(computed: float, exact: Decimal) -> bool:
-    """Whether no neighbouring double is nearer to `exact`."""
+    """Return whether no neighbouring double is nearer to `exact`."""
     neighbours = [computed, float(np.nextafter(computed, inf)), float(np.nextafter(computed, -inf))]
     return min(neighbours, key=lambda double: abs(Decimal(double) - exact)) == computed
 

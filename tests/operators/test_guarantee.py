@@ -1,4 +1,4 @@
-"""How promises compose, and what so many releases have as their delta."""
+"""Test how promises compose, and what delta so many releases have."""
 
 from dataclasses import replace
 

@@ -18,7 +18,7 @@ SCOPE = DrawScope(SECRET, "pipeline", "operator", 1, bytes(32))
 
 
 def shows(text: str) -> bool:
-    """Whether any recognisable part of the key is in `text`."""
+    """Return whether any recognisable part of the key is in `text`."""
     parts = [KEY[start : start + 6] for start in range(0, len(KEY) - 5)]
     return any(part.decode() in text or part.hex() in text for part in parts)
 

@@ -1,4 +1,4 @@
-"""How many ticks, windows and periods a stretch of time meets, against every beginning there is."""
+"""Count the ticks, windows and periods of a stretch of time, from every beginning."""
 
 from itertools import product
 

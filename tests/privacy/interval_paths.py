@@ -1,4 +1,4 @@
-"""How well complete transcripts of a strategy for policies tell two truths apart.
+"""Measure how well complete transcripts of a strategy for policies tell two truths apart.
 
 What is released is public, and so is the state that follows from it. So the largest log-likelihood
 ratio over all transcripts is found from the last tick to the first: the best outcome of a tick is
@@ -44,7 +44,7 @@ class Transcripts:
         return float(future[0])
 
     def sequences(self, truth: Sequence[int]) -> Iterator[tuple[tuple[int, ...], float]]:
-        """What is published tick by tick, and how probable it is; few ticks only."""
+        """Yield what is published tick by tick, and how probable it is; few ticks only."""
         paths: list[tuple[tuple[int, ...], int, float]] = [((), 0, 1.0)]
         for level, value in zip(self.levels, truth, strict=True):
             paths = [

@@ -1,4 +1,4 @@
-"""What releases tell a reader, by enumeration; of one pipeline, and of two over the same stream."""
+"""Enumerate what releases tell a reader: of one pipeline, and of two over the same stream."""
 
 from fugu.operators.auditing.enumeration import Sequences, sequences, stream_probabilities
 from fugu.operators.mechanism import EnumerableMechanism, Floats
@@ -25,5 +25,5 @@ def together(first: Sequences, second: Sequences) -> Sequences:
 
 
 def about_truth(paths: Sequences, reader: Chain) -> Floats:
-    """What each sequence of releases told a reader who believes in a model."""
+    """Return what each sequence of releases told a reader who believes in a model."""
     return paths.about_truth(stream_probabilities(reader, paths.steps))

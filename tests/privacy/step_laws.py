@@ -71,7 +71,7 @@ def _publishes(strategy: Strategy, state: State, given: Integers) -> Floats:
 
 
 def _decision_price(strategy: Strategy, state: State, values: Integers) -> Integers:
-    """What one unit of distance costs."""
+    """Return what one unit of distance costs."""
     never = np.full(len(values), -FARTHEST)
     told = _step(strategy, state, values, never)[1].annotations
     whole = getattr(strategy, "sensitivity", None)

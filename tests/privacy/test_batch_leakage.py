@@ -15,7 +15,7 @@ from tests.privacy.leakage import ROUNDING
 from tests.thinned import first_in_test
 
 CELLS = 16_384
-"""How finely the words are looked at: unlikely batches have few of them, between others."""
+"""The number of cells of words that are looked at: unlikely batches have few words."""
 SHAPES = [(2, 2, 3), (2, 3, 2), (3, 2, 2)]
 """Symbols, window, batches."""
 QUICKEST = "likely sequences"

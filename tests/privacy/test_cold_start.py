@@ -48,7 +48,7 @@ def short(kind: type[ColdStart], symbols: int, epsilon: float, positions: int) -
 
 
 def learned_models(mechanism: ColdStart, paths: Sequences) -> list[MarkovModel]:
-    """What each sequence of releases made its reader believe in."""
+    """Return what each sequence of releases made its reader believe in."""
     releases = paths.state["path"][:, STEPS - paths.steps :]
     first = releases if isinstance(mechanism, LearnsOn) else releases[:, : mechanism.positions]
     models = StreamModels.learned(first, mechanism.symbols, mechanism.odds, mechanism.alpha)

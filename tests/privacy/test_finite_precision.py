@@ -1,4 +1,4 @@
-"""What finite precision adds to the delta of Laplace noise is never more than is stated.
+"""Compare what finite precision adds to the delta of Laplace noise with what is stated.
 
 Exactly, for a small sampler: P is its law on integers, as integer thresholds for words have it.
 """

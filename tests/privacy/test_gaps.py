@@ -130,7 +130,7 @@ def test_beliefs_in_gaps_are_bayes_rule_over_all_that_may_have_happened() -> Non
 
 
 def test_one_prediction_for_a_long_gap_leaks_more_than_its_ledger_says() -> None:
-    """What was released long ago is believed to tell more of the present than it does."""
+    """Take one prediction for a long gap: old releases then tell more than is believed."""
     model, ticks = binary(stays=0.9, first=0.5), (0, 20, 40, 60)
     far_apart = np.linalg.matrix_power(model.transition, 20)
     truths = truth_probabilities(first_order(model.prior, far_apart), 2, 4)

@@ -98,7 +98,7 @@ def oue_law(symbols: int, epsilon: float) -> Law:
 
 
 def chosen_law(oue: OptimizedUnaryEncoding, bits_law: Law) -> Law:
-    """What becomes of the law of the bits when one symbol of each set is chosen."""
+    """Return the law of the bits after one symbol of each set is chosen."""
     law: Law = [dict.fromkeys(range(oue.symbols), Fraction(0)) for _ in range(oue.symbols)]
     for bits in bits_law[0]:
         assert isinstance(bits, tuple)

@@ -30,7 +30,7 @@ def random_set(rng: np.random.Generator, symbols: int) -> tuple[MarkovModel, Mod
 
 
 def drifting(intervals: ModelIntervals, steps: int, seed: int, *, between: bool) -> Floats:
-    """How likely each truth is where every step has rows of its own."""
+    """Return how likely each truth is where every step has rows of its own."""
     member = Drifting(intervals, seed, between=between)
     first = member.first()
     likely: dict[Path, Fraction] = {(x,): first[x] for x in range(len(first))}
@@ -46,7 +46,7 @@ def drifting(intervals: ModelIntervals, steps: int, seed: int, *, between: bool)
 
 
 def members(intervals: ModelIntervals, steps: int) -> Iterator[Floats]:
-    """How likely each truth is, for members that drift from corner to corner, or between them."""
+    """Yield how likely each truth is, for members that drift within the intervals."""
     for seed in range(10):
         for between in (False, True):
             yield drifting(intervals, steps, seed, between=between)

@@ -114,7 +114,7 @@ def test_the_ledger_of_a_second_order_chain_covers_what_every_path_leaked(
 
 
 def test_a_first_order_belief_about_a_second_order_stream_leaks_more_than_its_ledger_says() -> None:
-    """What the second symbol remembered is worth."""
+    """Forget the second symbol, and see what it was worth."""
     chain = SecondOrder(
         prior=np.full(2, 0.5),
         rows={(0,): HALVES, (1,): HALVES}

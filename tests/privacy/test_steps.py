@@ -1,4 +1,4 @@
-"""What `step` draws is what the law says, for every mechanism that can be enumerated."""
+"""Compare what `step` draws with the law, for every mechanism that can be enumerated."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""How many of all 2^64 words give each outcome: counted to the last word, by halving intervals."""
+"""Count how many of all 2^64 words give each outcome, to the last word, by halving intervals."""
 
 from collections.abc import Callable
 

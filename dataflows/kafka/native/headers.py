@@ -22,7 +22,7 @@ _header_at = compiled("rd_kafka_header_get_all")
 
 _LIST, _NAME, _VALUE, _VALUE_LENGTH = range(4)
 _ANSWERS = 4
-"""Where librdkafka puts what it answers."""
+"""The words that librdkafka writes its answers into."""
 
 _HEADERS, _NAME_BYTES, _VALUE_BYTES = range(3)
 

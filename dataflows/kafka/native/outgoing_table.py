@@ -22,7 +22,7 @@ Content = ByteColumn | OptionalByteColumn | bytes
 """Strings, one or more for each record, or one for all records."""
 
 _Run = tuple[int, tuple[str, ...], list[tuple[int, ByteColumn | bytes]]]
-"""Where it ends, the names of headers, and their contents: how many for a record, and which."""
+"""Its end, the names and contents of headers, how many a record has, and which ones."""
 
 VALUE, VALUE_LENGTH, KEY, KEY_LENGTH, TIMESTAMP, HEADERS = range(6)
 """Columns of a table. From `HEADERS` on there are two for each header: place and length."""

@@ -33,15 +33,15 @@ _destroy = compiled("rd_kafka_message_destroy")
 
 EVENT_ERROR, EVENT_PARTITION, EVENT_OFFSET, EVENT_HAS_TOPIC = range(4)
 EVENT_COLUMNS = 4
-"""What is known about something that came in place of a record."""
+"""The numbers kept about something that came in place of a record."""
 
 OFFSET, TIMESTAMP, KEY_BEGIN, KEY_LENGTH, VALUE_BEGIN, VALUE_LENGTH = range(6)
 RECORD_ROWS = 6
-"""What is known about a record, besides its bytes."""
+"""The numbers kept about a record, besides its bytes."""
 
 RECORDS, TURNS, EVENTS, KEY_BYTES, VALUE_BYTES, TAKEN, FREED = range(7)
 COUNTS = 7
-"""What is counted: records, how often the next one is of another partition, and other events; the
+"""The counts: records, how often the next one is of another partition, and other events; the
 last two are of all messages since the reader was made."""
 
 

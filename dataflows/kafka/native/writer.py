@@ -24,7 +24,7 @@ from fugu.operators.integer_column import column_of
 
 _STEP_MILLISECONDS = 1_000
 _ROOM_SECONDS = 0.005
-"""How often a full queue is looked at."""
+"""The time between two looks at a full queue."""
 
 
 class NativeWriter(Writer):

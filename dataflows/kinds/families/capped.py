@@ -21,7 +21,7 @@ class ContributionsSection(Section):
     """Limit in how many ticks of a period a user counts; further contributions are dropped."""
 
     per_tick: Literal[1] = 1
-    """How often a user counts in a tick: once."""
+    """Say how often a user counts in a tick: once."""
     at_most: int = Field(ge=1, le=LARGEST_COUNT)
     """Say in how many ticks of a period a user counts."""
     per: Annotated[timedelta, BeforeValidator(whole_milliseconds("1ms", "36500d")), AS_JSON]

@@ -36,8 +36,8 @@ class WindowReportsOperator(AlphabetOperator):
 
     example = "alphabet: [rest, light, moderate, vigorous]\nepsilon: 4.0\nwindow: 8\n"
     protected = (
-        "a stream's symbols, for any prior, per any `window` records in a row; or per so many "
-        "ticks, in which it may also be absent"
+        "a stream's symbols, for any prior, per any `window` records in a row; or per any "
+        "`window` ticks in a row, absence included"
     )
     reads = frozenset({"alphabet", "other", "ticks"})
     stage = StageKind.REPORTS

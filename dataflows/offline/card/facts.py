@@ -20,7 +20,7 @@ class DeadLetterCounts:
     topic: str
     by_reason: Mapping[str, int]
     first_there: bool
-    """Whether the topic still has its beginning, so that these are all."""
+    """True if the topic still has its beginning, so that these are all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +51,9 @@ class Facts:
     sources: Mapping[str, Sequence[Promises]]
     joints: Sequence[Joint]
     ledgers: Mapping[str, LedgerContent]
-    """What ledgers say, by their topics; empty where nobody looked."""
+    """The content of ledgers, by their topics; empty where nobody looked."""
     exceeded: str | None
-    """What the pipelines exceed of `source.budget`, in words."""
+    """Words about the sums by which pipelines exceed `source.budget`."""
     looked_at_kafka: bool
     made: datetime
     version: str

@@ -33,7 +33,7 @@ class Ranked:
     error: Estimate
     times_best: float
     tied: bool
-    """Whether the draws do not tell it from the best one."""
+    """True if the draws do not tell it from the best one."""
 
 
 def ranked(report: Report[Any], notion: Notion | None) -> list[Ranked]:

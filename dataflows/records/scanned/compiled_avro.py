@@ -28,8 +28,8 @@ from fugu.operators.mechanism import Floats, Integers
 
 END, NO_VALUE, TRUTH, LONG, FLOAT, DOUBLE, BYTES, STRING = range(8)
 FIXED, ENUM, UNION, JUMP, LOOP, NEXT = range(8, 14)
-"""What a step of a program reads. Its further numbers say where to go on, how much there is, and
-the slot of a wanted field, -1 where it is skipped."""
+"""The kinds of steps of a program. More numbers of a step say where to go on, how much is there,
+and the slot of a wanted field, -1 where it is skipped."""
 
 STEP_NUMBERS = 6
 DEEPEST = 16

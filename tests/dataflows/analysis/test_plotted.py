@@ -98,7 +98,9 @@ def test_a_window_that_is_not_there_is_a_gap() -> None:
 def test_only_those_that_are_named_are_drawn_in_this_order() -> None:
     told = figures({name: [(0, 1.0), (1, 2.0)] for name in "abc"})
     assert [panel.get_title() for panel in told.plot(only=["c", "a"])] == ["c", "a"]
-    with pytest.raises(CannotBeEstimated, match="only: d is none of them; there are a, b, c"):
+    with pytest.raises(
+        CannotBeEstimated, match="only: d is not in these estimates, which are about a, b, c"
+    ):
         told.plot(only=["d"])
 
 

@@ -1,4 +1,4 @@
-"""What a line of the log holds: coordinates, and never the text of an exception."""
+"""Write coordinates into a line of the log, and never the text of an exception."""
 
 import logging
 from collections.abc import Iterator

@@ -79,7 +79,7 @@ def full() -> Metrics:
 
 
 def shown(metrics: Metrics) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-    """What a scraper sees."""
+    """Return what a scraper sees."""
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
         for family in text_string_to_metric_families(metrics.text().decode())

@@ -32,7 +32,7 @@ def written(directory: Path, events: Sequence[Event], name: str = "history.jsonl
 
 
 def run(directory: Path, *arguments: str | Path) -> BaseException | None:
-    """What the command ended with."""
+    """Return what the command ended with."""
     command = ["model", "learn", str(directory / "model.json"), "--key", "user"]
     return CliRunner().invoke(app, [*command, *map(str, arguments)]).exception
 
@@ -100,7 +100,7 @@ ORDER = ["rest", "light", "moderate", "hard"]
 
 
 def ordered(directory: Path, alphabet: str) -> list[str]:
-    """What is remarked about a pipeline that ranks the symbols of the model it names."""
+    """Return remarks on a pipeline that ranks the symbols of the model it names."""
     path = directory / "pipeline.yaml"
     text = PIPELINE.replace("alphabet: [rest, light, vigorous]", f"alphabet: {alphabet}")
     assert text != PIPELINE

@@ -1,4 +1,4 @@
-"""What a file says wrongly is refused by `validate` and by `run`, before Kafka is asked."""
+"""Refuse what a file says wrongly in `validate` and `run`, before Kafka is asked."""
 
 from pathlib import Path
 

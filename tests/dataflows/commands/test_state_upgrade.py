@@ -18,6 +18,7 @@ from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.totals.running_total import RunningTotal
 from fugu.operators.upgrades.former_laws import former_law_digest
 from fugu.operators.upgrades.real_time_laws import Former, law_digest_before
+from fugu.operators.upgrades.running_total_laws import mixed_law_digest
 from tests.faults.recorded_states import RECORDED
 from tests.kafka.pipelines import SECRET, SECRET_VARIABLE
 
@@ -79,6 +80,7 @@ def test_a_law_beside_columns_of_another_version_is_refused(
     before = [path.read_bytes() for path in fingerprints(tmp_path)]
     ended = CliRunner().invoke(app, ["state", "upgrade", str(pipeline)]).exception
     assert isinstance(ended, StartRefused)
+    assert f"implementation {implementation} of {kind}, with layout {layout}" in str(ended)
     assert "Nothing was changed" in str(ended)
     assert [path.read_bytes() for path in fingerprints(tmp_path)] == before
 
@@ -90,6 +92,8 @@ def test_a_state_of_another_budget_is_refused(kind: str, tmp_path: Path) -> None
     pipeline.write_text(pipeline.read_text().replace("epsilon: ", "epsilon: 1"))
     ended = CliRunner().invoke(app, ["state", "upgrade", str(pipeline)]).exception
     assert isinstance(ended, StartRefused)
+    assert "What has changed: the law (epsilon," in str(ended)
+    assert "how records are read" not in str(ended)
     assert "run the version that wrote it" in str(ended)
 
 
@@ -124,10 +128,12 @@ def totals_of_implementation_1(folder: Path, window: int | None) -> Path:
     file = PipelineFile.read(pipeline)
     mechanism = configure(file).mechanism
     assert isinstance(mechanism, RunningTotal)
+    law = mixed_law_digest(mechanism)
+    assert law is not None
     left = {
         "operator": "running_total",
         "implementation": 1,
-        "law": mechanism.law_digest_of(1).hex(),
+        "law": law.hex(),
         "layout": 2,
         "reading": reading_digest(file.pipeline),
     }
@@ -155,6 +161,28 @@ def test_running_totals_that_are_not_mixed_any_more_are_refused_with_how_to_fini
     assert "until its horizon of 100 ticks is over, and then with --finish" in str(ended)
     assert "begin a pipeline with a new name" in str(ended)
     assert [path.read_bytes() for path in fingerprints(tmp_path)] == before
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ("epsilon: 1.0", "epsilon: 2.0", "changed: the law (epsilon, "),
+        ("horizon: 100", "horizon: 90", "changed: the law (epsilon, "),
+        ("value: zone", "value: place", "changed: how records are read (source.value, "),
+    ],
+)
+def test_running_totals_whose_file_was_edited_are_refused_with_what_differs(
+    before: str, after: str, changed: str, tmp_path: Path
+) -> None:
+    pipeline = totals_of_implementation_1(tmp_path, window=None)
+    text = pipeline.read_text()
+    assert before in text
+    pipeline.write_text(text.replace(before, after))
+    ended = CliRunner().invoke(app, ["state", "upgrade", str(pipeline)]).exception
+    assert isinstance(ended, StartRefused)
+    assert changed in str(ended)
+    assert "mixed" not in str(ended)
+    assert str(ended).endswith("Nothing was changed.")
 
 
 POLICIES = {

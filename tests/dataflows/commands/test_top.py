@@ -36,7 +36,7 @@ def free_port() -> int:
 
 
 class Running:
-    """What a pipeline serves; each look finds 60 more records than the one before."""
+    """Serve what a pipeline serves; each look finds 60 more records than the one before."""
 
     def __init__(self) -> None:
         self.metrics = Metrics(pipeline="heart-zones")

@@ -1,4 +1,4 @@
-"""What `/metrics` says of policies is what they ask of the tick that was released last."""
+"""Compare what `/metrics` says of policies with what they ask of the newest tick."""
 
 from pathlib import Path
 

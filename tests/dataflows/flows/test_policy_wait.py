@@ -48,7 +48,7 @@ class Topic(Reader):
 
 
 class Pair:
-    """What the merge and the reader of policies share, and how far that one has read."""
+    """Return what the merge and the reader of policies share, and how far that one has read."""
 
     def __init__(self) -> None:
         self.topic, self.stop, self.metrics = Topic(), StopFlag(), Metrics()

@@ -1,4 +1,4 @@
-"""What the merge is told of people who moved is kept until it is told."""
+"""Keep what the merge is to be told of people who moved, until it is told."""
 
 from pathlib import Path
 

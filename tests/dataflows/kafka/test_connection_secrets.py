@@ -1,4 +1,4 @@
-"""What `kafka.security` points to: unusable files are named by line, passwords are never shown."""
+"""Read what `kafka.security` points to: name bad files by line, show no password."""
 
 import logging
 import socket

@@ -1,4 +1,4 @@
-"""What librdkafka says about a group is read, and a member that is none is known as such."""
+"""Read what librdkafka says about a group, and know a member that is none."""
 
 import pytest
 from confluent_kafka import Consumer

@@ -1,4 +1,4 @@
-"""What kafka-python reads, where the other side ends the connection."""
+"""Read with kafka-python where the other side ends the connection."""
 
 import socket
 import ssl

@@ -1,4 +1,4 @@
-"""Where a source goes on behind marks of transactions, which retention removes with the records."""
+"""Go on behind marks of transactions, which retention removes with the records."""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""What a pipeline file may say about mode, distance and kernel, and what it is answered."""
+"""Choose mode, distance and kernel in a pipeline file, and read the answers."""
 
 from pathlib import Path
 from typing import Any

@@ -151,7 +151,7 @@ def test_how_records_are_fetched_never_shows_and_a_replay_gives_the_same_bytes(
 def sanitized(
     made: Configured, minutes: list[int], arrived: list[int]
 ) -> tuple[Sanitized, RowTable]:
-    """What one user's records become that say `at` and that Kafka has at `arrived`, in minutes."""
+    """Release one user's records that say `at` and that Kafka has at `arrived`, in minutes."""
     lift = PerRecord(made.mechanism, SCOPE, SOURCE, EVERYBODY)
     values = [orjson.dumps({"zone": "light", "at": 60 * minute}) for minute in minutes]
     batch = batch_of([(b"alice", value) for value in values])

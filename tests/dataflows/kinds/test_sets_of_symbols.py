@@ -15,7 +15,7 @@ KEYS = [b"alice", b"bob", b"alice", b"alice", b"carol", b"alice", b"bob"]
 
 
 def published(table: RowTable, first: int, last: int) -> list[dict[str, object]]:
-    """What becomes of records number `first` to `last`."""
+    """Return what becomes of records number `first` to `last`."""
     messages = [(key, b'{"zone":"light"}') for key in KEYS[first:last]]
     decoded = CODEC.decode(batch_of(messages, first_offset=first))
     releases = lift(mechanism=BUDGETED)(decoded, table).releases

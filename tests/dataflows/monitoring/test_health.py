@@ -42,7 +42,7 @@ def health(metrics: Metrics) -> Health:
 
 
 def problem(health: Health, *sentinels: Sentinel) -> str | None:
-    """What health says after the watchman has looked."""
+    """Return what health says after the watchman has looked."""
     health.watchman.look([health.snapshots, *sentinels], time.monotonic())
     return health.problem()
 

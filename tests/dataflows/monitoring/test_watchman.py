@@ -1,4 +1,4 @@
-"""What the log, metrics and health say of a notice: at once, once a minute, and when it is over."""
+"""Say a notice in log, metrics and health: at once, once a minute, and when it is over."""
 
 import logging
 from collections.abc import Iterable

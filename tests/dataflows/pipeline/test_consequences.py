@@ -1,4 +1,4 @@
-"""What a promise means for a guess: no rule is right more often, and the best one comes near."""
+"""Guess against a promise: no rule is right more often, and the best one comes near."""
 
 from itertools import product
 from math import exp, log, sqrt

@@ -1,4 +1,4 @@
-"""What Kafka lets happen to a topic of policy changes is said, by what it would do to policies."""
+"""Say what Kafka lets happen to a topic of policy changes, by what it does to policies."""
 
 from collections.abc import Mapping
 from pathlib import Path

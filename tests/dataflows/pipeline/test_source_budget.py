@@ -1,4 +1,4 @@
-"""What all pipelines over a source may add up to, checked before another one starts."""
+"""Check what all pipelines over a source may add up to, before another one starts."""
 
 from dataclasses import replace
 

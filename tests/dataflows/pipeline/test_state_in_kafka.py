@@ -1,4 +1,4 @@
-"""What a pipeline file may say of a state in Kafka, and what is refused with a way out."""
+"""Read what a pipeline file says of a state in Kafka, and refuse with a way out."""
 
 from pathlib import Path
 from typing import Any

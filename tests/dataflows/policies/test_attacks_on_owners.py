@@ -38,7 +38,7 @@ Record = tuple[bytes, bytes | None, list[Header]]
 
 
 class Topic:
-    """What a pipeline makes of the records that are written, at a tick that goes on."""
+    """Return what a pipeline makes of the records that are written, at a tick that goes on."""
 
     def __init__(self, document: PolicyDocument, *, required: bool = False) -> None:
         self.document, self.now, self.changes = document, MONDAY - 4 * WEEK, b""
@@ -67,7 +67,7 @@ class Topic:
 
     @property
     def mondays(self) -> list[int]:
-        """What is hidden at six, on Mondays after all notices."""
+        """Return what is hidden at six, on Mondays after all notices."""
         return [self.units(MONDAY + week * WEEK) for week in range(4)]
 
 
@@ -200,7 +200,7 @@ def test_a_collection_is_owned_if_an_owner_of_all_made_it(
 
 
 def forgeries(random: Random, topic: Topic) -> Iterator[Record]:
-    """What somebody writes who has every record, and the keys and secrets of others."""
+    """Write as somebody who has every record, and the keys and secrets of others."""
     key, content, headers = random.choice(topic.log)
     other = random.choice([SHOWER, b"household/holiday", b"household/sauna", b"shop/sauna"])
     written = random.choice(

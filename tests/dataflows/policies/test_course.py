@@ -1,4 +1,4 @@
-"""What a document asks over days agrees with what it asks of every tick."""
+"""Compare what a document asks over days with what it asks of every tick."""
 
 from datetime import date
 from itertools import pairwise

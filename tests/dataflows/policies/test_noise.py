@@ -45,7 +45,7 @@ def test_two_cars_among_600_meters_make_nights_useless() -> None:
 
 
 def errors_of(policies: Policies, truth: Integers) -> Floats:
-    """What `unicorn` errs at every tick, in the mean of some runs, in units."""
+    """Return what `unicorn` errs at every tick, in the mean of some runs, in units."""
     unicorn = Unicorn(policies, 1, 2.0, irrelevant="exact")
     scope = DrawScope(Secret(bytes(32)), "trial", "unicorn", 2, unicorn.law_digest())
     streams = [b"%d" % run for run in range(RUNS)]

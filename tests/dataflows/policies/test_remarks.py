@@ -1,4 +1,4 @@
-"""What is allowed, and may not be meant, is remarked on."""
+"""Remark on what is allowed, and may not be meant."""
 
 from datetime import UTC, date
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What becomes public of a release or a dead letter, and nothing else."""
+"""Publish of a release or a dead letter what is public, and nothing else."""
 
 import re
 

@@ -67,7 +67,7 @@ texts = records.map(lambda record: json.dumps(record).encode("utf-8", "surrogate
 
 
 def plain(zones: st.SearchStrategy[object]) -> st.SearchStrategy[bytes]:
-    """What nobody refuses who reads such zones."""
+    """Values that nobody refuses who reads such zones."""
     amounts = st.floats(-99, 99) | numbers
     return st.fixed_dictionaries({"zone": zones, "x": amounts, "at": st.just(7)}).map(
         lambda record: json.dumps(record).encode()

@@ -1,4 +1,4 @@
-"""What records contribute, and how figures are written."""
+"""Read what records contribute, and write figures."""
 
 import numpy as np
 import orjson

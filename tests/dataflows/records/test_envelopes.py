@@ -108,7 +108,7 @@ def change(operation: str, before: object, after: object) -> dict[str, object]:
 
 
 def test_what_has_nothing_to_release_has_its_time_all_the_same(tmp_path: Path) -> None:
-    """Who else is late may not depend on whether a row was changed or deleted."""
+    """Compare a change with a deletion: which other records are late may not depend on it."""
     rows = codec_of(tmp_path, ROWS)
     gone = decoded(rows, (change("d", {"zone": "rest"}, None), []), (change("x", None, {}), []))
     events = codec_of(tmp_path, EVENTS)

@@ -102,7 +102,7 @@ def day(wrong: int | None, key: bytes, *, written: int | None = None) -> list[Sa
 
 
 def in_time(said: Sequence[Said], time: StreamTime, *, at_once: int = 1_000) -> int:
-    """How many records of people get into ticks."""
+    """Return how many records of people get into ticks."""
     ticks = Ticks(width=60_000, grace=5_000, max_jump=100, time=time)
     bounding = Summing(ticks, len(ZONES), Admission("unchecked", 1, 100))
     zones = Contributions(Alphabet("zone", ZONES), None)
@@ -142,7 +142,7 @@ def test_a_clock_that_goes_on_being_wrong_gets_nowhere() -> None:
 
 
 def test_a_clock_that_writes_both_times_is_the_broker_s_to_refuse() -> None:
-    """What no rule over these records can do: `message.timestamp.after.max.ms` is for that."""
+    """Show what no rule over these records can do: `message.timestamp.after.max.ms` is for that."""
     assert in_time(closing_a_tick(YEAR, YEAR), ALONE) < 2
 
 

@@ -43,7 +43,7 @@ class Watched(Folder):
         return self.folder / f"{name}.begun"
 
     def begun(self, name: str) -> int:
-        """How often a pipeline has begun."""
+        """Return how often a pipeline has begun."""
         mark = self.mark(name)
         return mark.read_text().count("begun") if mark.exists() else 0
 

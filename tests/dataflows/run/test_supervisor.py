@@ -1,4 +1,4 @@
-"""What becomes of processes that fail, hang or lose their supervisor: small ones, without Kafka."""
+"""Supervise processes that fail, hang or lose their supervisor: small ones, no Kafka."""
 
 import signal
 import subprocess

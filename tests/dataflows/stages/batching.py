@@ -72,12 +72,12 @@ def digest(result: Everything) -> str:
 
 
 def enabled_cpu_features() -> list[str]:
-    """What numpy uses of this processor beyond its baseline."""
+    """Return what numpy uses of this processor beyond its baseline."""
     return np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
 
 
 def occurrences(messages: list[Message]) -> Counter[bytes | None]:
-    """How often each key occurs."""
+    """Return how often each key occurs."""
     return Counter(key for key, _ in messages)
 
 

@@ -86,7 +86,7 @@ def publisher(key_policy: KeyPolicy = "pseudonym", *, sink: str = "vitals.saniti
 
 
 def sanitized(messages: Sequence[Message]) -> Sanitized:
-    """What becomes of messages, from decoding to releases."""
+    """Return what becomes of messages, from decoding to releases."""
     return lift()(codec().decode(batch_of(messages)), new_table())
 
 

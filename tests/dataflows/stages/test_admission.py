@@ -1,4 +1,4 @@
-"""Who gets a row: keys of this partition, up to the limit; everybody known goes on."""
+"""Give rows to keys of this partition, up to the limit; everybody known goes on."""
 
 from zlib import crc32
 

@@ -49,7 +49,7 @@ class Stream:
 
 
 def plain(made: Bounded[PartialSums] | Sanitized) -> Iterator[object]:
-    """What leaves, as objects that can be compared: a number that is none equals itself."""
+    """Return what leaves, as objects to compare: a number that is none equals itself."""
     yield from zip(made.dead.offsets, made.dead.timestamps, made.dead.reasons, strict=True)
     if isinstance(made, Bounded):
         yield from [one.encoded() for one in made.partials]

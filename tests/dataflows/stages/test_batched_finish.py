@@ -1,4 +1,4 @@
-"""What `fugu run --finish` does with batches that are not full, without Kafka."""
+"""Finish batches that are not full, as `fugu run --finish` does, without Kafka."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

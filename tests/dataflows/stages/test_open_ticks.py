@@ -1,4 +1,4 @@
-"""What the merge waits with is written once, however long it waits."""
+"""Write what the merge waits with once, however long it waits."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a step points at is durable before the pointer counts."""
+"""Make what a step points at durable before the pointer counts."""
 
 from pathlib import Path
 from threading import Event, Timer

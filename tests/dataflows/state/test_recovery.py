@@ -1,4 +1,4 @@
-"""What a killed run left of an epoch must not be taken for the state after that epoch."""
+"""Take nothing that a killed run left of an epoch for the state after that epoch."""
 
 import pickle
 import sqlite3
@@ -68,7 +68,7 @@ class Sums:
             yield database
 
     def leave_behind(self, key: str, total: bytes, *, epochs_ahead: int = 0) -> None:
-        """What a killed run wrote of the epoch that it did not finish."""
+        """Write what a killed run leaves of the epoch that it did not finish."""
         with self.database() as database:
             database.execute(
                 "INSERT INTO snaps SELECT CURRENT_TIMESTAMP, 'sums.sum', ?,"
@@ -134,7 +134,7 @@ def test_a_new_store_holds_nothing_to_forget(tmp_path: Path) -> None:
 
 
 def bytewax_failed(store: Path) -> None:
-    """What is raised after bytewax could not use it."""
+    """Return what is raised after bytewax could not use it."""
     raise unusable_store(store)
 
 

@@ -1,4 +1,4 @@
-"""What is sealed for one place opens there alone, and never looks the same twice."""
+"""Open what is sealed in its own place alone; it never looks the same twice."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a state topic belongs to is read while others begin it, and while they remove records."""
+"""Read what a state topic belongs to while others begin it, and while they remove records."""
 
 from collections.abc import Iterator
 from typing import Any, cast

@@ -98,7 +98,7 @@ class Sink(FixedPartitionedSink[int, int]):
 
 
 def run(store: Path, say: Callable[[], None]) -> list[str]:
-    """What a step with two sinks is asked for, epoch by epoch."""
+    """Return what a step with two sinks is asked for, epoch by epoch."""
     init_db_dir(store, 1)
     said: list[str] = []
 
@@ -130,7 +130,7 @@ def epoch_to_resume(store: Path) -> int:
 FIRST_EPOCH = 1
 SINK_ANSWERS = 2 * len(KEYS)
 OF_AN_EPOCH = ["step"] * len(KEYS) + ["sink"] * SINK_ANSWERS
-"""What is asked for at its end. If this changes, a pointer may count before its block is durable:
+"""The calls at its end. If this changes, a pointer may count before its block is durable:
 sinks wait in vain."""
 
 

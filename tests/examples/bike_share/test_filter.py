@@ -1,4 +1,4 @@
-"""How much the filter makes of correlated hours, under small budgets and larger ones."""
+"""Measure what the filter makes of correlated hours, under small and larger budgets."""
 
 from math import pi, sqrt
 

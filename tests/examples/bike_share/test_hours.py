@@ -1,4 +1,4 @@
-"""Who rents less often loses less."""
+"""Check that people lose less who rent less often."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How much a longer promise costs."""
+"""Measure how much a longer promise costs."""
 
 from examples.city.example import STRATEGIES
 from examples.city.people import People

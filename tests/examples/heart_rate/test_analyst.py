@@ -1,4 +1,4 @@
-"""What an analyst does with values that are displaced in time."""
+"""Do with displaced values what an analyst does with them."""
 
 import numpy as np
 

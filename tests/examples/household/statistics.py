@@ -1,4 +1,4 @@
-"""What section 7 of the Swellfish specification prints about its households, of others."""
+"""Hold what section 7 of the Swellfish specification prints about its households."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""What runs fast for many draws of noise releases what the mechanisms release, tick by tick."""
+"""Compare fast runs of many draws with the mechanisms themselves, tick by tick."""
 
 import numpy as np
 import pytest

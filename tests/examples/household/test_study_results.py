@@ -1,4 +1,4 @@
-"""What a study of many runs is taken to say: typical runs, factors, standard errors, pictures."""
+"""Read a study of many runs: typical runs, factors, standard errors, pictures."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""How rows of one law go on under another: what is spent, and what a budget remembers."""
+"""Carry rows of one law on under another: what is spent, and what a budget remembers."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""How compiled steps are compiled."""
+"""Test how compiled steps are compiled."""
 
 import ast
 import os

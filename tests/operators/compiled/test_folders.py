@@ -1,4 +1,4 @@
-"""Where compiled code is kept."""
+"""Test where compiled code is kept."""
 
 import os
 import tempfile

@@ -32,7 +32,7 @@ PLAIN = replace(
 
 
 def noisy(epsilon: float, delta: float, squares: int, **changes: Any) -> Guarantee:
-    """What a real-time release promises that may differ by so many squares."""
+    """Return the promise of a real-time release whose values may differ by so many squares."""
     return replace(PLAIN, epsilon=epsilon, delta=delta, loss=GaussianLoss(squares, 624), **changes)
 
 

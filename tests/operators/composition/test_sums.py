@@ -1,4 +1,4 @@
-"""What promises let out together: exact sums, in time, and refusals that say why."""
+"""Add up what promises let out together: exactly, in time, or with a refusal."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,13 +1,13 @@
-"""What laws and beliefs say is how likely releases are, with a budget too."""
+"""Check releases against laws and beliefs, with a budget too."""
 
 import numpy as np
 import pytest
 
 from fugu.operators.budget import Budgeted
+from fugu.operators.estimates import stream_reports
 from fugu.operators.estimates.checked_readers import checked_reader
 from fugu.operators.estimates.model_check import ModelCheck, SurpriseSums
 from fugu.operators.estimates.share_reader import PredictingReader
-from fugu.operators.estimates.stream_reports import told_by_streams
 from fugu.operators.mechanism import (
     ChargingMechanism,
     Inputs,
@@ -53,7 +53,7 @@ def checked(mechanism: ChargingMechanism, truth: Integers, total: float | None) 
     assert reader.outcomes == count
     sums = SurpriseSums(count)
     streams = np.tile(np.arange(len(truth)), truth.shape[1])
-    for told in told_by_streams(reader, streams, shown):
+    for told in stream_reports.told_by_streams(reader, streams, shown):
         its = told.places
         assert np.nansum(told.surprises, axis=-1) == pytest.approx(0.0, abs=1e-9)
         sums.add(streams[its], outcomes[its], told.surprises, told.variances)
@@ -66,8 +66,8 @@ def test_a_right_model_raises_no_alarm_and_a_wrong_one_does(name: str, total: fl
     mechanism = MECHANISMS[name]
     right = checked(mechanism, of_the_model(seed=3), total)
     assert not right.alarm
-    assert (right.releases == USERS * EACH) == (total is None), "what is not paid for says nothing"
-    assert right.releases > USERS
+    assert (right.symbols == USERS * EACH) == (total is None), "what is not paid for says nothing"
+    assert right.symbols > USERS
     assert len(right.deviations) > 3
     if total is None:
         uniform = np.random.default_rng(0).integers(0, 3, (USERS, EACH))
@@ -79,3 +79,23 @@ def test_large_alphabets_are_read_without_a_check() -> None:
     model = type(MODEL).smoothed([1 / size] * size, [[1 / size] * size] * size, smoothing=0.0)
     many = AdaptiveRelease(model, decision_epsilon=0.5, release_epsilon=1.0)
     assert not isinstance(checked_reader(many), PredictingReader)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_no_more_numbers_are_held_than_the_limit_however_much_a_release_tells(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit, users, each = 2_000, 30, 10
+    monkeypatch.setattr(stream_reports, "_TOLD_AT_ONCE", limit)
+    reader = checked_reader(MECHANISMS[name])
+    assert reader is not None
+    shape = (users * each, 2) if name == "batched" else (users * each,)
+    kinds = np.full(users * each, Kind.FRESH)
+    shown = Releases(np.zeros(shape, dtype=np.int64), kinds=kinds)
+    streams = np.tile(np.arange(users), each)
+    sizes = [
+        sum(column.size for column in (one.reports, one.noise, one.surprises, one.variances))
+        for one in stream_reports.told_by_streams(reader, streams, shown)
+    ]
+    assert len(sizes) > 1
+    assert max(sizes) <= limit

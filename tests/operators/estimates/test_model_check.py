@@ -52,7 +52,7 @@ def test_a_right_model_raises_no_alarm_and_a_wrong_one_does(mode: Mode) -> None:
     for seed in range(3):
         check = checked(of_the_model(seed), mode, seed)
         assert not check.alarm
-        assert check.releases == USERS * EACH
+        assert check.symbols == USERS * EACH
     uniform = np.random.default_rng(0).integers(0, 3, (USERS, EACH))
     check = checked(uniform, mode, seed=0)
     assert check.alarm

@@ -1,4 +1,4 @@
-"""What noisy figures say of a walk beneath them, against walks of known drift."""
+"""Compare what noisy figures say of a walk beneath them with walks of known drift."""
 
 import numpy as np
 import pytest

@@ -37,7 +37,7 @@ def walk(rng: np.random.Generator, ticks: int) -> list[Integers]:
 def followed(
     mechanism: WindowReports, truth: list[Integers], rng: np.random.Generator
 ) -> list[tuple[Floats, bool]]:
-    """What readers are told of each tick, and whether it is about that tick for everybody."""
+    """Return what readers are told of each tick, and whether it is about that tick for all."""
     reader = share_reader(mechanism)
     assert reader is not None
     state, read, found = mechanism.start(USERS), reader.start(USERS), []

@@ -1,4 +1,4 @@
-"""What a reader makes of releases, with public parameters alone."""
+"""Read releases with public parameters alone."""
 
 from dataclasses import dataclass
 

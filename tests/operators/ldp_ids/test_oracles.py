@@ -122,7 +122,7 @@ def test_the_loss_of_unary_reports_is_that_of_two_bits() -> None:
 
 
 def test_sums_that_are_drawn_at_once_have_the_law_of_reports() -> None:
-    """What the long table of errors is made of, beside the sum of real reports."""
+    """Draw what the long table of errors is made of, beside the sum of real reports."""
     symbols = np.repeat([0, 1, 2], [200, 150, 50])
     draws = SimulatedDraws(np.random.default_rng(8))
     real, added = (

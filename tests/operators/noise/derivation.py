@@ -1,4 +1,4 @@
-"""Where the constants of the samplers come from; `python -m tests.operators.noise.derivation`.
+"""Derive the constants of the samplers; `python -m tests.operators.noise.derivation`.
 
 Decimals of 100 digits (332 bits), and nothing of what is derived here.
 """
@@ -65,7 +65,7 @@ def laplace_probability(k: int, precision: int) -> Decimal:
 
 
 def sampled_probability(k: int, constants: Thresholds) -> Fraction:
-    """What uniform words and these integer thresholds give, exactly."""
+    """Return what uniform words and these integer thresholds give, exactly."""
     zero = Fraction(constants.zero, WORD)
     if k == 0:
         return zero

@@ -1,4 +1,4 @@
-"""How a sensitivity and a deviation become a grid and a zero-concentrated DP figure."""
+"""Turn a sensitivity and a deviation into a grid and a zero-concentrated DP figure."""
 
 from fractions import Fraction
 from math import exp, fsum, inf, log, nan

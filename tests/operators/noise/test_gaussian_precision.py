@@ -1,4 +1,4 @@
-"""What finite precision adds where the table of the discrete Gaussian is drawn from (Theorem 4)."""
+"""Bound what finite precision adds to draws from the table of the discrete Gaussian."""
 
 from decimal import Decimal, localcontext
 from fractions import Fraction

@@ -62,7 +62,7 @@ def test_indices_keep_the_shape_and_do_not_depend_on_the_other_values() -> None:
 
 
 def is_nearest(double: float, exact: Fraction) -> bool:
-    """Whether no neighbouring double is nearer, and of two as near this is the even one."""
+    """Return whether no neighbouring double is nearer, and of two as near this is the even one."""
     distance = abs(Fraction(double) - exact)
     for neighbour in (float(np.nextafter(double, inf)), float(np.nextafter(double, -inf))):
         other = abs(Fraction(neighbour) - exact)

@@ -1,4 +1,4 @@
-"""How a sensitivity and an epsilon become a grid and a charge, and what is refused."""
+"""Turn a sensitivity and an epsilon into a grid and a charge, or refuse them."""
 
 from fractions import Fraction
 from math import expm1, inf, nan, sqrt

@@ -1,4 +1,4 @@
-"""How far neighbours move on the grid: never farther than the noise is made for."""
+"""Move neighbours on the grid: never farther than the noise is made for."""
 
 from fractions import Fraction
 

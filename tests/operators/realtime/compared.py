@@ -13,7 +13,7 @@ from fugu.operators.realtime.accountants import paper_total
 from tests.operators.realtime.series import DELTA, TICKS, filtered, noise_variance
 
 KEPT = (1, 2, 3, 5, 10, 20, 50, 100, 150, 200, 300, 400, 501)
-"""How many Fourier coefficients may be kept."""
+"""The numbers of Fourier coefficients that may be kept."""
 PROCESS_SHARES = 10.0 ** np.arange(-8, 5)
 """The variance of a step of a random walk, as a part of that of the noise."""
 

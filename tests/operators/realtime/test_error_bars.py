@@ -29,7 +29,7 @@ RUNS = 200
 SERIES = list(listed(1, 0))
 HIDDEN = {(name, 5) for name in ("AR(1)", "white noise", "step")}
 HIDDEN |= {("constant", epsilon) for epsilon in EPSILONS}
-"""Where noise hides how the series moves, and what is said must hold for more than is seen."""
+"""Series and epsilons where noise hides the moves, so that bars must hold for more than is seen."""
 
 
 @cache

@@ -35,7 +35,7 @@ RESPONSES: list[Response] = [
 
 
 def counts_of_many_topics(response: Response) -> Integers:
-    """How many releases report each symbol, in topics that hold the same truth, `(topics, n)`."""
+    """Return how many releases report each symbol, in topics of the same truth, `(topics, n)`."""
     truth = np.tile(np.repeat(np.arange(4), (SHARES * RECORDS).astype(np.int64)), TOPICS)
     simulated = SimulatedDraws(np.random.default_rng(8))
     _, releases = response.step(response.start(len(truth)), Inputs(truth), simulated)

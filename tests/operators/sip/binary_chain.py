@@ -22,7 +22,7 @@ FULL_SUPPORT: Configure = partial(ConditionalRandomizedResponse, mode="full_supp
 
 SEQUENCES = 40
 PRINTED_STEPS, PRINTED_ERROR = 10_000, 0.0014
-"""How long the sequences of the printed table are, and the largest standard error in it."""
+"""The length of the sequences of the printed table, and its largest standard error."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class SecondOrder:
 
 
 def truth_law(chain: SecondOrder) -> TruthLaw:
-    """How likely a truth is, restart by restart."""
+    """Return how likely a truth is, restart by restart."""
     return with_restarts(chain.prior, chain.rows, chain.restart)
 
 

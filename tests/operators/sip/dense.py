@@ -17,12 +17,12 @@ ANY_MODEL = MarkovModel(np.array([0.5, 0.5]), np.full((2, 2), 0.5))
 
 
 def bounded_law(belief: Floats, epsilon: float) -> SymbolLaw:
-    """What bounded CRR does at the beliefs `(n, rows)`."""
+    """Return the law of bounded CRR at the beliefs `(n, rows)`."""
     return ConditionalRandomizedResponse(ANY_MODEL, epsilon).law(belief)
 
 
 def law_of(choices: Choices, belief: Floats, epsilon: float) -> SymbolLaw:
-    """What bounded CRR with another kernel does at the beliefs `(n, rows)`."""
+    """Return the law of bounded CRR with another kernel at the beliefs `(n, rows)`."""
     symbols = len(belief)
     model = MarkovModel.smoothed(
         np.full(symbols, 1.0 / symbols), np.full((symbols, symbols), 1.0 / symbols), 0.0
@@ -31,7 +31,7 @@ def law_of(choices: Choices, belief: Floats, epsilon: float) -> SymbolLaw:
 
 
 def paper_law(belief: Floats, epsilon: float) -> ReleaseLaw:
-    """What the paper's CRR does at the beliefs `(n, rows)`."""
+    """Return the law of the paper's CRR at the beliefs `(n, rows)`."""
     return PaperConditionalRandomizedResponse(ANY_MODEL, epsilon).law(belief)
 
 

@@ -58,7 +58,7 @@ def compare(
     pays_for: int = 20,
     predictions: Integers | None = None,
 ) -> int:
-    """How many releases both give."""
+    """Return how many releases both give."""
     rng = np.random.default_rng(seed)
     rows = np.where(rng.random(POSITIONS) < 0.1, 0, rng.integers(ROWS, size=POSITIONS))
     truth = Inputs(rng.integers(mechanism.model.symbols, size=POSITIONS))

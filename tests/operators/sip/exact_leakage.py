@@ -1,4 +1,4 @@
-"""What a law of whole words leaks at most, in rational numbers, whatever the exact belief is.
+"""Compute what a law of whole words leaks at most, in rational numbers, for all exact beliefs.
 
 The exact belief may be anywhere within Hilbert's distance d of the doubles: beta(x) s(x), divided
 by its sum, with s between 1 and e^d. What is most or least likely to be released then has s = e^d
@@ -29,14 +29,14 @@ class ExactLaw:
 
     @property
     def rows_are_complete(self) -> bool:
-        """Whether every row has 2^64 words: sums that wrap to 0, of doubles that are about 2^64."""
+        """Return whether every row has 2^64 words: sums wrap to 0, and doubles say about 2^64."""
         sums = self.words.sum(axis=1, dtype=np.uint64)
         about = self.words.astype(np.float64).sum(axis=1)
         return bool((sums == 0).all() and (np.abs(about / TOTAL - 1.0) < 1e-6).all())
 
     @property
     def forgets_nothing(self) -> bool:
-        """Whether what some truth releases, every truth does."""
+        """Return whether every truth can release what some truth can."""
         drawn = self.words > 0
         return bool((drawn.all(axis=0) == drawn.any(axis=0)).all())
 

@@ -9,7 +9,7 @@ from fugu.operators.mechanism import Floats
 
 
 def cost(belief: Floats, proposal: Floats, epsilon: float) -> float:
-    """What `pi[x, y]` costs after the repair."""
+    """Return what `pi[x, y]` costs after the repair."""
     place = np.arange(len(belief))
     apart = np.abs(place[:, None] - place)
     gain, growth = expm1(epsilon), exp(epsilon)

@@ -285,7 +285,7 @@ def test_without_a_model_the_bit_counts_once_and_the_release_twice(
 
 
 def test_under_a_budget_the_figure_without_a_model_is_twice_the_total() -> None:
-    """What was charged for a bit, too, is relative to the model."""
+    """Count the charge of a bit relative to the model, too."""
     for decision, release in ((1.5, 0.8), (1.0, 0.1)):
         budgeted = Budgeted(AdaptiveRelease(MODEL, decision, release), total=20.0)
         sip, ldp = budgeted.guarantees()

@@ -1,4 +1,4 @@
-"""How far beliefs in doubles may be from exact ones: the bound, what it costs, and who counts."""
+"""Bound how far beliefs in doubles are from exact ones, and what that costs."""
 
 from decimal import Decimal, localcontext
 from math import inf

@@ -109,7 +109,7 @@ def test_a_damaged_belief_is_refused_before_prediction_makes_it_whole() -> None:
 
 
 def bindings_after(*ticks: int) -> list[bytes]:
-    """What the next draw is bound to, for each tick at which the record may come."""
+    """Return what the next draw is bound to, for each tick at which the record may come."""
     rows = len(ticks)
     once = released(1)
     state = CRR.elapse({n: np.repeat(c, rows, axis=0) for n, c in once.items()}, at(*ticks))

@@ -171,7 +171,7 @@ def test_exactly_its_words_draw_a_symbol(name: str) -> None:
 
 
 def drawn_words(law: IntegerLaw, row: int, x: int) -> list[int]:
-    """How many words give each symbol, from the draw alone: between borders nothing changes."""
+    """Return how many words draw each symbol: between borders nothing changes."""
     own, total = int(law.own[x, row]), int(law.total[row])
     borders = {0, own, total}
     for moved in (law.fill, law.partial):

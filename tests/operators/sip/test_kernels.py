@@ -1,4 +1,4 @@
-"""What holds for every kernel, whatever it proposes."""
+"""Hold every kernel to the same claims, whatever it proposes."""
 
 from dataclasses import replace
 from hashlib import blake2b

@@ -1,4 +1,4 @@
-"""What is learned from counts is what was there, within what so many records can say."""
+"""Learn from counts what was there, within what so many records can say."""
 
 from math import exp
 

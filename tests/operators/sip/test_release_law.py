@@ -122,7 +122,7 @@ def test_the_posterior_is_bayes_rule() -> None:
 
 
 def mean_reports(computed: SymbolLaw) -> Floats:
-    """What a release reports on average, `[truth, symbol, row]`."""
+    """Return what a release reports on average, `[truth, symbol, row]`."""
     law = dense.matrix(computed)
     symbols, rows = computed.belief.shape
     reports = [computed.report(np.full(rows, y)) for y in range(symbols)]

@@ -90,7 +90,7 @@ def test_other_intervals_are_another_law() -> None:
 
 @pytest.mark.parametrize("symbols", [2, 3])
 def test_every_belief_of_the_envelope_is_private_in_whole_words(symbols: int) -> None:
-    """What is most or least likely to be released is so at a corner of the envelope."""
+    """Look at corners: what is most or least likely to be released is so at one of them."""
     rng = np.random.default_rng(symbols)
     varies = 0
     for _ in range(30):

@@ -151,7 +151,7 @@ def test_exactly_its_words_draw_a_symbol(name: str) -> None:
 
 
 def drawn_words(law: SharesLaw, row: int, x: int) -> list[int]:
-    """How many words give each symbol, from the draw alone: between borders nothing changes."""
+    """Return how many words draw each symbol: between borders nothing changes."""
     shares = [int(s) for s in np.cumsum(law.shares.row(np.full(law.belief.shape[1], x))[:, row])]
     total = int(law.total[row])
     borders = {0, *shares, *(total + int(u) for u in law.common[:, row].cumsum().tolist())}

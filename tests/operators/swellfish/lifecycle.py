@@ -47,7 +47,7 @@ class Household:
     notice: int = 0
     planned: list[Planned] = field(default_factory=list)
     owed: list[Planned] = field(default_factory=list)
-    """What people were told is hidden, and that was not revoked in time."""
+    """Occurrences that people were told are hidden, and that were not revoked in time."""
     known: dict[Planned, list[Planned]] = field(default_factory=dict)
 
     def configure(self, policies: Iterable[Policy]) -> None:
@@ -59,7 +59,7 @@ class Household:
         self.owed += admitted
 
     def has(self, name: str, tick: int) -> bool:
-        """Whether anything of a policy with this id begins at the tick or later."""
+        """Return whether anything of a policy with this id begins at the tick or later."""
         return any(one.policy.id == name and one.start >= tick for one in self.planned)
 
     def change(self, name: str, policy: Policy | None, effective: int, now: int) -> None:
@@ -102,7 +102,7 @@ class Household:
         return found
 
     def lost_at(self, tick: int) -> list[Planned]:
-        """What begins now, is owed, and is not hidden by anything that is planned."""
+        """Return what begins now, is owed, and is not hidden by anything that is planned."""
         return [
             one
             for one in self.owed
@@ -122,7 +122,7 @@ class Household:
 
 
 def covers(one: Planned, other: Planned) -> bool:
-    """Whether the one is as wide, as long and as high, as documents may put it."""
+    """Return whether the one is as wide, as long and as high, as documents may put it."""
     its, own = other.occurrence, one.occurrence
     if not set(other.ticks) <= set(one.ticks) or own.length < its.length:
         return False
@@ -132,7 +132,7 @@ def covers(one: Planned, other: Planned) -> bool:
 
 
 def hides(one: Planned, other: Planned) -> bool:
-    """Whether every pattern of the other one is below some pattern of the one, tick by tick."""
+    """Return whether every pattern of the other is below some pattern of the one, at every tick."""
     return one is other or all(
         any(all(pattern.get(t, 0) <= above.get(t, 0) for t in pattern) for above in patterns(one))
         for pattern in patterns(other)

@@ -123,7 +123,7 @@ def test_once_needs_a_local_time_and_an_end_after_the_start() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_interval_is_longer_than_is_said(seed: int) -> None:
-    """Where clocks are put back, too."""
+    """Try days on which clocks are put back, too."""
     random = Random(seed)
     zone, width = random_zone(random, HOUR), random.choice((1000, 60_000, 600_000, 3_600_000))
     start, end = random.randrange(DAY), random.randrange(DAY + 1)

@@ -1,4 +1,4 @@
-"""How collections stand is read back as it was written, whatever was decided before."""
+"""Read the standing of collections back as it was written, whatever was decided."""
 
 from random import Random
 

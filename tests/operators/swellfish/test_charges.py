@@ -78,8 +78,8 @@ def test_no_interval_is_charged_more_than_epsilon_where_it_can_matter(
 def test_the_worst_neighbours_are_told_apart_by_epsilon_at_most_and_nearly_so(
     kind: type[Strategy],
 ) -> None:
-    """Where budgets do not depend on the data, complete transcripts tell apart what the ticks of
-    noise do: each change times the price of a unit. All starts of all changes are tried."""
+    """Tell neighbours apart by complete transcripts. Where budgets do not depend on the data, they
+    differ by each change times the price of a unit. All starts of all changes are tried."""
     ratios = []
     for seed in range(40):
         timeline = random_timeline(seed, occurrences=3, length=6, largest=3)

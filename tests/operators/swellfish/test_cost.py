@@ -1,4 +1,4 @@
-"""What policies cost is bounded from above by the calendars, and the bound is near."""
+"""Bound from above what policies cost, by their calendars; the bound is near."""
 
 from datetime import date, timedelta
 from random import Random

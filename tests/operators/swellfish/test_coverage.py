@@ -1,4 +1,4 @@
-"""What is said to be covered for ever is covered, day by day, whatever clocks do."""
+"""Check, day by day, that what is said to be covered for ever is covered."""
 
 from dataclasses import replace
 from datetime import date, timedelta

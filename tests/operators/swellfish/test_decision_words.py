@@ -1,4 +1,4 @@
-"""What is said of a change names the policy, and every time from which on something holds."""
+"""Say of a change which policy it is about, and every time from which something holds."""
 
 from dataclasses import replace
 

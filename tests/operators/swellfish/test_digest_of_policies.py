@@ -37,7 +37,7 @@ REFUSED = Change("nowhere", 3, None, Policy("sauna", EVENING, 1, (600,))).to_byt
 
 
 def named(strategy: Strategy, told: Mapping[int, Sequence[bytes]]) -> list[str]:
-    """What is said of eight ticks, before which some changes are told."""
+    """Return what is said of eight ticks, before which some changes are told."""
     state, found = strategy.start(1), []
     for tick in range(8):
         state = strategy.elapse(state, np.array([tick]))

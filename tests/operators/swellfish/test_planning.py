@@ -1,4 +1,4 @@
-"""What plans look at: as much as a programme can take, whatever policies ask."""
+"""Bound what plans look at: as much as a programme can take, whatever policies ask."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""What a sweep remembers never shows: ticks get what their occurrences ask for, in any order."""
+"""Check that what a sweep remembers never shows: ticks may be asked for in any order."""
 
 from random import Random
 

@@ -111,7 +111,7 @@ def test_the_first_columns_are_the_worst_of_all_patterns(counted: int, apart: in
 
 
 def test_a_column_that_rises_has_no_worst_pattern_among_the_first() -> None:
-    """What the limit on weights is for: with c_1 above 1, later columns may be worse."""
+    """Break the limit on weights: with c_1 above 1, later columns may be worse."""
     with pytest.raises(ValueError, match=r"^weights: "):
         Buffers((2**32, 1), (0, 0))
 

@@ -136,7 +136,7 @@ def test_a_period_of_a_cap_begins_anew_and_totals_go_on() -> None:
 
 
 def test_buffers_of_a_closed_period_are_forgotten() -> None:
-    """What was contributed in a period leaves no trace in measurements of the next one."""
+    """Compare measurements of a period: contributions to the one before leave no trace."""
     totals = RunningTotal(
         1, 1, 1, 3.0, 1e-6, personal_cap=PersonalCap(1, 4), tick_milliseconds=1000
     )

@@ -53,7 +53,7 @@ MADE_BY_THE_VERSION_BEFORE = {
     "uniform": "8ec461103207a85108e080c7793e2ae5",
 }
 OF_ANOTHER_LAW = {"forward_perturbation"}
-"""What is declared as visible was drawn with a little more before, and is refused."""
+"""The kind whose declared epsilon was drawn with a little more before, and is refused."""
 
 
 def is_new(mechanism: Mechanism) -> bool:

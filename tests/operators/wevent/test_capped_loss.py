@@ -1,4 +1,4 @@
-"""What uniform loses under a personal cap, beside all inputs that one person may make."""
+"""Compare the loss of uniform under a personal cap with all inputs one person may make."""
 
 from itertools import combinations, product
 

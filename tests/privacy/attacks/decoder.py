@@ -15,7 +15,7 @@ from fugu.operators.sip.markov_model import MarkovModel
 
 @dataclass(frozen=True, eq=False)
 class Public:
-    """What everybody can work out about released streams.
+    """Hold what everybody can work out about released streams.
 
     `likelihood (steps, streams, symbols)` is P(release given truth, releases before it), and
     `spent (steps + 1, streams)` the ledger in nats, before the first release and after each.
@@ -39,12 +39,12 @@ class Public:
 
     @property
     def charges(self) -> Floats:
-        """What the ledger says each release cost, `(steps, streams)`."""
+        """Return what the ledger says each release cost, `(steps, streams)`."""
         return np.diff(self.spent, axis=0)
 
 
 def gains(public: Public, reader: MarkovModel) -> Floats:
-    """What each release told about whole streams, in nats, `(2, steps, streams)`.
+    """Return what each release told about whole streams, in nats, `(2, steps, streams)`.
 
     The most by which ln P(truth given releases) rose (first) or fell (second) over all truths. The
     law of a release depends on the truth of its own position only, so the truth that rises most

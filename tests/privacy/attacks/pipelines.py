@@ -17,7 +17,7 @@ from tests.dataflows.stages.columns import EVERYBODY, SOURCE
 from tests.privacy.chains import binary
 
 Seen = dict[int, tuple[float, ...]]
-"""What a reader sees, by source offset: value, kind and annotations."""
+"""The releases that a reader sees, by source offset: value, kind and annotations."""
 
 FIRST = 60
 """The first offset of the victims' records."""
@@ -98,7 +98,7 @@ VICTIMS = (
 
 
 def share_right(guesses: Floats, records: Sequence[Record]) -> float:
-    """How many of the guesses are the truth."""
+    """Return how many of the guesses are the truth."""
     return float(np.mean(guesses == np.array([record.value for record in records])))
 
 

@@ -6,7 +6,7 @@ USERS, EACH = 16, 8
 
 
 def records_of(victim: Victim) -> list[Record]:
-    """What is replayed."""
+    """Return the records that are replayed."""
     return victim.records(USERS, EACH)
 
 

@@ -20,11 +20,11 @@ REPLAYS = 100
 ROOT = Path(__file__).parents[3]
 
 from_the_beginning_and_from_the_middle = pytest.mark.parametrize("already", [0, 13])
-"""How many records were published before the snapshot that every replay starts from."""
+"""The records published before the snapshot that every replay starts from."""
 
 
 def replays(pipeline: Pipeline, victim: Victim, already: int) -> list[Seen]:
-    """What is published after each crash."""
+    """Return what is published after each crash."""
     records = records_of(victim)
     before = pipeline.publish(records[:already])
     snapshot = pipeline.snapshot()

@@ -45,7 +45,7 @@ def from_one_seed(scope: DrawScope) -> DrawScope:
 
 
 def reruns(victim: Victim, change: Callable[[DrawScope], DrawScope]) -> list[Seen]:
-    """What new instances publish for the victims' records, each in its own circumstances."""
+    """Return what new instances publish for the victims' records, each in its circumstances."""
     rng = np.random.default_rng(5)
     records = victim.records(USERS, EACH)
     published = []

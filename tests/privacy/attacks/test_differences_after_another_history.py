@@ -20,7 +20,7 @@ VICTIM = Victim("crr", lambda: ConditionalRandomizedResponse(MODEL, epsilon=1.0)
 
 
 def pairs(truth: int, first_release: int) -> Floats:
-    """How often each pair was released for the second record, by the long run and the short one."""
+    """Count each pair that was released for the second record, by the long and the short run."""
     keys = [b"user-%d" % user for user in range(USERS)]
     first = [Record(user, key, user % 2) for user, key in enumerate(keys)]
     second = [Record(USERS + user, key, truth) for user, key in enumerate(keys)]

@@ -34,7 +34,7 @@ def sound(scope: DrawScope) -> DrawScope:
 def both_releases(
     victim: Victim, change: Change, value: int, corrected: int
 ) -> tuple[Floats, Floats]:
-    """What is published for the second record of every user, before and after the correction."""
+    """Publish the second record of every user, before and after the correction."""
     pipeline = victim.pipeline(change)
     keys = [b"user-%d" % user for user in range(USERS)]
     pipeline.publish([Record(user, key, victim.low) for user, key in enumerate(keys)])
@@ -97,7 +97,7 @@ def test_without_the_binding_a_pair_of_symbols_gives_both_truths_away() -> None:
 
 
 def pairs(one: Floats, other: Floats) -> Floats:
-    """How often each pair of symbols was released."""
+    """Count how often each pair of symbols was released."""
     counts = np.zeros((2, 2))
     np.add.at(counts, (one.astype(int), other.astype(int)), 1)
     return counts

@@ -47,7 +47,7 @@ def truths_of(model: MarkovModel) -> Integers:
 
 
 def released(mechanism: ConditionalRandomizedResponse, truths: Integers) -> Integers:
-    """What the real step releases, `(streams, steps)`."""
+    """Return what the real step releases, `(streams, steps)`."""
     scope = DrawScope(Secret(bytes(32)), "decoded", "crr", 1, mechanism.law_digest())
     keys = [b"user-%d" % stream for stream in range(STREAMS)]
     state, columns = mechanism.start(STREAMS), []
@@ -75,7 +75,7 @@ def model_of(mechanism: ConditionalRandomizedResponse) -> MarkovModel:
 
 
 def published(mechanism: ConditionalRandomizedResponse) -> Public:
-    """What is public about long streams that the mechanism's own model is right about."""
+    """Return what is public about long streams that the mechanism's own model is right about."""
     return Public.of(mechanism, released(mechanism, truths_of(model_of(mechanism))))
 
 
@@ -97,7 +97,7 @@ def worst_over_charge(public: Public, reader: MarkovModel) -> float:
 def about_any_position(
     public: Public, reader: MarkovModel, stretches: Sequence[int]
 ) -> Iterator[tuple[Floats, Floats]]:
-    """What so many releases in a row told about the truth of any one position, and what they cost.
+    """Yield what so many releases in a row told about the truth of one position, and their cost.
 
     Both are `(stretches, streams)`, for each length of a stretch.
     """

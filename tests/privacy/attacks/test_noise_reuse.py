@@ -79,7 +79,7 @@ def all_contexts() -> list[Context]:
 
 
 def repeated_words(contexts: list[Context]) -> int:
-    """How many words were drawn more than once."""
+    """Return how many words were drawn more than once."""
     words = np.concatenate([context.words() for context in contexts])
     return len(words) - len(np.unique(words))
 
@@ -159,7 +159,7 @@ class WithoutCoordinates(LaplaceNoise):
 
 
 def equal_points(kind: type[LaplaceNoise], value: int) -> float:
-    """How often a grid for one changed coordinate and a grid for two have the same release."""
+    """Return how often grids for one changed coordinate and for two have the same release."""
     scope = DrawScope(SECRET, "one", "laplace", 1, bytes(32))
     draws = scope.draws([b"key"] * READERS, record_positions("topic", 0, range(READERS)))
     values = np.full(READERS, value)

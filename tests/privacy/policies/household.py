@@ -98,13 +98,13 @@ class Pipeline:
     secret: Secret | None = None
     """That of owners who sign by HMAC."""
     required: bool = False
-    """Whether nobody but owners may change anything."""
+    """True if nobody but owners may change anything."""
     log: list[bytes] = field(default_factory=list)
     merged: int = 0
     changes: list[bytes] = field(default_factory=list)
-    """What was read from the topic of policies."""
+    """The records read from the topic of policies."""
     saved: tuple[int, bytes, bytes] | None = None
-    """How many entries were merged, the state after them, and the sums that it had."""
+    """The number of entries that were merged, the state after them, and the sums that it had."""
 
     def __post_init__(self) -> None:
         self.strategy = self.operator.strategy()

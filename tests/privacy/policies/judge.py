@@ -1,4 +1,4 @@
-"""What must be true of every figure, whoever changed policies before it, by brute force."""
+"""Judge every figure by brute force, whoever changed policies before it."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class Judge:
     people: list[Somebody] = field(default_factory=list)
     charges: dict[int, int] = field(default_factory=dict)
     kept: dict[tuple[str, Secret], int] = field(default_factory=dict)
-    """What was open, and how many ticks of it neighbours could change when it opened."""
+    """The secrets that were open, and how many of their ticks neighbours could change at first."""
     seen: Counter[str] = field(default_factory=Counter)
 
     def largest_change(self, tick: int) -> int:

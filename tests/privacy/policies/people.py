@@ -1,4 +1,4 @@
-"""What protects one person who moves from collection to collection.
+"""Protect one person who moves from collection to collection.
 
 Source: Swellfish specification, section 2: a key that joins a collection follows the rule for
 policies that are added.

@@ -1,4 +1,4 @@
-"""What is published of a tick, and by how much one person's secrets can change it.
+"""Say what is published of a tick, and by how much one person's secrets can change it.
 
 Source: Swellfish specification, section 3, with changes of a tick found by trying all places of
 each secret (`neighbours`).

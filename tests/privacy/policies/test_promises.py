@@ -1,4 +1,4 @@
-"""What people were promised stays so, by the examples that once went wrong.
+"""Keep what people were promised, by the examples that once went wrong.
 
 Each of these pipelines released something that it had promised to hide, or could be made useless.
 """

@@ -1,4 +1,4 @@
-"""What a reader may see of a stream, with its probability; and the same if values change places."""
+"""Enumerate what a reader may see of a stream; and the same if values change places."""
 
 from dataclasses import dataclass
 

@@ -46,7 +46,7 @@ def test_the_first_occupancy_is_drawn_from_the_stationary_law(k: int, c0: int) -
 @pytest.mark.parametrize("accepted", [1.0, 0.3])
 @pytest.mark.parametrize(("k", "c0"), THRESHOLDS)
 def test_the_steady_state_stays_as_it_is(k: int, c0: int, accepted: float) -> None:
-    """Whether or not values are dropped, by TM and ETM alike."""
+    """Keep the steady state whether or not values are dropped, by TM and ETM alike."""
     before = steady(ExtendedThresholdPerturbation(k=k, c0=c0, acceptance=accepted))
     after = merged(before.after([b"1"]))
     from_here = np.roll(after.state["occupied"], -1, axis=1)

@@ -1,4 +1,4 @@
-"""What a reader of all releases believes about one delay, if values say nothing by themselves: G3.
+"""Compute what a reader of all releases believes about one delay, if values say nothing: G3.
 
 All that such a reader can use is which ticks are empty, and which releases are the same value.
 """

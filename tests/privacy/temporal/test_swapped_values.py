@@ -1,4 +1,4 @@
-"""What all releases together say about two values that change places: G2, and why it is no DP."""
+"""Exchange two values, and ask what all releases together say: G2, and why it is no DP."""
 
 from functools import cache
 from itertools import combinations, product

@@ -1,4 +1,4 @@
-"""What a reader of all releases believes about one delay, from before the first record of a stream
+"""Compute what a reader believes about one delay, from before the first record of a stream
 to after its last release: beginnings, idle ends and finishing included.
 
 Values are independent and say nothing by themselves, and a tick has one with a known probability.

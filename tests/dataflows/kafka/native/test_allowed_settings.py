@@ -1,4 +1,4 @@
-"""What `kafka.settings` may choose touches no promise, and nothing else may be chosen."""
+"""Let `kafka.settings` choose what touches no promise, and nothing else."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What librdkafka refuses to begin with is one error, which shows no secret."""
+"""Turn what librdkafka refuses to begin with into one error, which shows no secret."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is taken out of librdkafka is what was sent, and every message is freed exactly once."""
+"""Take out of librdkafka what was sent, and free every message exactly once."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings

@@ -1,4 +1,4 @@
-"""What a table says about records is what they are, however their columns are made."""
+"""Compare what a table says about records with them, however columns are made."""
 
 import ctypes
 from collections.abc import Sequence

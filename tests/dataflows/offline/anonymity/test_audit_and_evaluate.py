@@ -1,4 +1,4 @@
-"""What `fugu audit` and `fugu evaluate` find in windows of a sample, and of made-up people."""
+"""Audit and evaluate windows of a sample, and of made-up people."""
 
 from pathlib import Path
 from random import Random

@@ -61,7 +61,7 @@ FAULTS: dict[str, tuple[str, str, Callable[[], object]]] = {
 
 
 def is_found(fault: str) -> bool:
-    """Whether random records show the fault."""
+    """Return whether random records show the fault."""
     module, name, instead = FAULTS[fault]
     with patch.object(importlib.import_module(_SCANNED + module), name, instead()):
         return any(

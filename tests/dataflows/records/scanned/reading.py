@@ -136,12 +136,12 @@ def listed(decoded: Decoded) -> list[object]:
 
 
 def is_read_alike(codec: Codec, batch: Batch) -> bool:
-    """Whether a codec reads a batch of lists as it reads the same in columns."""
+    """Return whether a codec reads a batch of lists as it reads the same in columns."""
     return listed(codec.decode(in_columns(batch))) == listed(codec.decode(batch))
 
 
 def is_read_alike_where_sure(codec: Codec, batch: Batch) -> bool:
-    """Whether a codec accepts all that its scanner is sure of, and reads the same."""
+    """Return whether a codec accepts all that its scanner is sure of, and reads the same."""
     assert codec.scanner is not None
     found = codec.scanner.read(scattered(batch.values))
     places = np.flatnonzero(found.sure)

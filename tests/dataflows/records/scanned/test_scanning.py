@@ -1,4 +1,4 @@
-"""What compiled code reads from columns of bytes is what the codec reads from lists."""
+"""Compare what compiled code reads from columns of bytes with what the codec reads."""
 
 import os
 import subprocess

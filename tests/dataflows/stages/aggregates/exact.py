@@ -31,11 +31,11 @@ GROUPS = ["north", "south", "west"]
 SECONDS = Ticks(width=1_000, grace=500, max_jump=30, time=StreamTime(1))
 
 Message = tuple[str, int, str, float]
-"""Who, when, where, and how much."""
+"""Users, each with a time, a place and an amount."""
 Placed = Sequence[tuple[int, Message]]
 """Messages and their partitions."""
 Figures = dict[int, list[int]]
-"""What is known of each tick, group by group."""
+"""The figures of each tick, group by group."""
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Aggregate:
         self.dead: list[tuple[int, int, str]] = []
 
     def partials(self, placed: Placed, *, at_once: int = 1_000) -> list[PartialSums]:
-        """What the partitions write, one after the other."""
+        """Yield what the partitions write, one after the other."""
         closed: list[PartialSums] = []
         for partition in range(self.partitions):
             messages = [message for where, message in placed if where == partition]

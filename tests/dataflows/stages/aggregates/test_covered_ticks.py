@@ -127,7 +127,7 @@ def expected(log: Sequence[Entry]) -> Released:
 
 
 def first_place(log: Sequence[Entry], partition: int, tick: int) -> int:
-    """Where a partition tells a tick first; behind the log if it does not."""
+    """The places where a partition tells a tick first; behind the log if it does not."""
     places = (
         place
         for place, entry in enumerate(log)

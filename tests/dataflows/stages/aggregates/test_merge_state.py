@@ -24,7 +24,7 @@ def test_a_state_that_was_written_and_read_goes_on_the_same(kind: str) -> None:
 
 
 def released(example: Example, *, restarting: bool) -> list[bytes]:
-    """What ticks let out; where it is restarting, the state is bytes between them."""
+    """Return what ticks let out; with restarts, the state is bytes between them."""
     mechanism, groups = example.mechanism, example.accepted.shape[1]
     scope = DrawScope(Secret(bytes(32)), "merge", kind_of(example), 1, mechanism.law_digest())
     merge = Merging(mechanism, scope, "topic-id", partitions=1, groups=groups)

@@ -1,4 +1,4 @@
-"""What one person contributes decides nothing about others: not when ticks close, whose records are
+"""Decide nothing about others by one person's contribution: not when ticks close, whose records are
 late, and who is admitted, be it another contribution or one that is refused."""
 
 from dataclasses import replace
@@ -119,7 +119,7 @@ def test_who_is_ahead_of_stream_time_counts_when_it_comes_there() -> None:
 
 @pytest.mark.parametrize("later", [5, 20, 98])
 def test_one_contribution_decides_nothing_about_another_one_of_the_same_person(later: int) -> None:
-    """Who is ahead has one place: for the first such tick, whether its value counts or not."""
+    """Give whoever is ahead one place: for the first such tick, whether its value counts or not."""
     everybody = [(who, 1_000 + at, "north", 1.0) for at in range(3) for who in "bcd"]
     closing = [(who, 120_000, "north", 1.0) for who in "bcd"] * 10
     found = []

@@ -25,7 +25,7 @@ GROUPS = ["north", "south", "west"]
 SECONDS = Ticks(width=1_000, grace=500, max_jump=30, time=StreamTime(1))
 
 Message = tuple[str, int, str]
-"""Who, when and where."""
+"""Users, each with a time and a place."""
 Figures = dict[int, list[float]]
 
 

@@ -136,7 +136,7 @@ def test_several_records_of_a_stream_in_a_tick(
 def test_a_stream_that_says_nothing_for_long_ends_its_epoch_and_begins_another(
     tmp_path: Path,
 ) -> None:
-    """How long is counted in what is released: when its last value came does not show."""
+    """Count in what is released how long it is: when the last value came does not show."""
     run = running(tmp_path)
     run.feed([message("a", second * 1000, second) for second in range(10)])
     run.feed([message("b", second * 1000) for second in range(10, 60)])

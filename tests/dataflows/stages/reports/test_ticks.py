@@ -118,7 +118,7 @@ def test_a_stream_reports_for_its_declared_life_and_then_waits_for_a_record(
 
 
 def test_a_window_goes_on_over_the_end_of_a_life(tmp_path: Path) -> None:
-    """What was charged before counts in the ticks after, so that no window is charged twice."""
+    """Count what was charged before in the ticks after, so that no window is charged twice."""
     entries: dict[str, Any] = {"kind": "sample_ldp", "window": 3, "flags": None}
     truth: list[dict[str, object]] = [{"a": "rest"}, {}, {"a": "rest"}, {"a": "rest"}]
     run = running(tmp_path, {"life": 1}, **entries).feed(told(truth))

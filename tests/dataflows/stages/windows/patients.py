@@ -40,7 +40,7 @@ PLACES = ["clinic", "market", "school", "station"]
 SECRET = Secret(bytes(range(32)))
 
 Visit = tuple[str, int, str, str]
-"""Who, when, where, and what is wrong with the person."""
+"""People, each with a time, a place and an illness."""
 
 
 @dataclass
@@ -74,7 +74,7 @@ class Patients:
         )
 
     def told(self, placed: Sequence[tuple[int, Visit]], at_once: int = 1_000) -> list[WindowPeople]:
-        """What the partitions write, one after the other."""
+        """Yield what the partitions write, one after the other."""
         closed: list[WindowPeople] = []
         for partition in range(self.partitions):
             visits = [visit for where, visit in placed if where == partition]

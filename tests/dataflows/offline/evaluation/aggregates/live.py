@@ -38,7 +38,7 @@ def city(users: int, ticks: int) -> list[Line]:
 
 
 def live(file: PipelineFile, path: Path, secret: Secret) -> Iterator[list[float]]:
-    """What the steps of the two dataflows release, tick by tick, in batches of seven."""
+    """Return what the steps of the two dataflows release, tick by tick, in batches of seven."""
     pipeline, operator, configured = file.pipeline, operator_of(file), configure(file)
     lines = path.read_bytes().splitlines()
     everybody = Admission("unchecked", 1, pipeline.state.max_keys, covers=operator.covers)

@@ -1,4 +1,4 @@
-"""What counts from private reports err, beside each other and reports of single streams."""
+"""Compare counts from private reports with each other, and with single reports."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is evaluated is what the live pipeline does: the same figures, true and released."""
+"""Evaluate what the live pipeline does: the same figures, true and released."""
 
 from pathlib import Path
 from typing import Any

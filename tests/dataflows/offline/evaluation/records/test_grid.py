@@ -1,4 +1,4 @@
-"""What is compared, and what cannot be."""
+"""Compare kinds where they can be compared, and say where they cannot."""
 
 from pathlib import Path
 

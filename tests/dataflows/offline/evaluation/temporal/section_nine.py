@@ -32,7 +32,7 @@ WINDOW = 10
 PRINTED_STEPS = 14_058
 EPSILONS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
 PENDING = {4.0: 4, 5.0: 3, 6.0: 2, 7.0: 2, 8.0: 1}
-"""Where the threshold can be derived, how many values wait."""
+"""The number of values that wait, where the threshold can be derived."""
 PRINTED_LAPLACE = (3.9e4, 1.0e4, 4500, 2500, 1550, 1090, 816, 629)
 """The moving average of `laplace`, which goes by the square of the range of the values."""
 PRINTED = {

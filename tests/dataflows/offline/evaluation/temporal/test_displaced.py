@@ -1,4 +1,4 @@
-"""What is evaluated is what the live pipeline does: the same values at the same ticks."""
+"""Evaluate what the live pipeline does: the same values at the same ticks."""
 
 from pathlib import Path
 from typing import Any

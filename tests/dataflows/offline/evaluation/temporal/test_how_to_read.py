@@ -1,4 +1,4 @@
-"""What docs/analysts.md tells readers to do with displaced values works."""
+"""Do what docs/analysts.md tells readers to do with displaced values; it works."""
 
 from pathlib import Path
 from typing import Any
