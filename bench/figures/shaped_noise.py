@@ -27,7 +27,7 @@ def shaped_noise() -> Figure:
         Panel(
             f"a person counts in {counted} of {_TICKS:,} ticks",
             "variance of noise / variance of figures",
-            "mean squared error, unmixed / mixed",
+            "mean squared error, plain / shaped noise",
             {f"correlation {one:g}": points for one, points in curves.items()},
             (True, False),
         )

@@ -47,7 +47,7 @@ _ACCOUNTING = Point(
     "a number is either among the first {first:,}, which choose the threshold with epsilon, or in "
     "one node of each level of the tree, which have epsilon together",
 )
-_PROOF = Point("proof-of-tops", "operators/totals/truncated_totals.py; Wang et al. 2021, corrected")
+_PROOF = Point("proof-of-tops", "operators/totals/truncated_totals.py; after Wang et al. 2021")
 
 
 class Tree(NamedTuple):
@@ -97,9 +97,11 @@ class TruncatedTotals:
     >>> TruncatedTotals(0, 1000, epsilon=1.0, units_per_one=1, first=1000).tree(9_000)
     Tree(leaf=16, levels=2)
 
-    Source: Wang et al. 2021, from the authors' code (SIP specification, section 9: ToPS). Theirs
-    draws doubles, takes numbers to exceed a threshold by 60 units whatever they are, and makes
-    leaves agree with nodes that are complete only later.
+    Source: Wang et al. 2021, from the authors' code (SIP specification, section 9: ToPS). Its rules
+    are sound where noise is a real number, the choice with the whole epsilon too, by the proof
+    above; its noise is made of doubles, which tell more. It takes numbers to exceed a threshold by
+    60 units whatever their range is, and makes leaves agree with nodes that are complete only
+    later; here it is a part of the range, and releases follow from what is complete.
     """
 
     lower: int
