@@ -97,8 +97,9 @@ def temporal_utility() -> Figure:
         f"the shares of both values, squared, and here {up:.2%} are up, nearly as many as down: "
         f"for {_SKEWED:.0%} they would name the better one at {len(_named(skewed))} epsilons. (c) "
         f"All three mechanisms in time err at least {worst:,.0f} times less than Laplace noise, as "
-        f"printed. But the threshold mechanism is best at {_told(averaged)}, where the paper says most; compared with the average one mean delay "
-        f"earlier it is best at {_told(moved)}. (d) {_foretold(pairs['average'], 'forward')}",
+        f"printed. But the threshold mechanism is best at {_told(averaged)}, where "
+        "the paper says most; compared with the average one mean delay earlier it is "
+        f"best at {_told(moved)}. (d) {_foretold(pairs['average'], 'forward')}",
     )
 
 
