@@ -38,7 +38,7 @@ def sides_told(found: Mapping[float, Difference], first: str, second: str) -> st
     'crr errs less than grr at 1, and draws do not tell at 2'
     """
     words = {-1: "less than", 1: "more than"}
-    parts = []
+    parts: list[str] = []
     for side, word in words.items():
         at = [place for place, one in found.items() if one.side == side]
         if at:
