@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from time import monotonic
@@ -85,15 +85,12 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     wanted = [one for one in FIGURES if not given.names or one.__name__ in given.names]
     console, page = Console(), folder / "README.md"
-    computed: dict[str, str] = {}
     with ProcessPoolExecutor(_AT_ONCE) as workers:
         running = {workers.submit(_written, one, folder): one.__name__ for one in wanted}
         for done in as_completed(running):
-            computed[running[done]], sentence = done.result()
+            section, sentence = done.result()
+            put_in(page, names, running[done], section)
             console.print(f"[bold]{running[done]}[/bold] {sentence}\n")
-    sections = sections_of(page) | computed
-    found = [sections[name] for name in names if name in sections]
-    page.write_text("\n".join([_TITLE, *found]))
     console.print(f"Pictures and sentences: {page}")
 
 
@@ -107,6 +104,13 @@ def _written(compute: Callable[[], Figure], folder: Path) -> tuple[str, str]:
         f"![{figure.name}]({compute.__name__}.png)\n"
     )
     return section, f"({monotonic() - began:.0f} s): {figure.verdict}. {figure.sentence}"
+
+
+def put_in(page: Path, names: Sequence[str], name: str, section: str) -> None:
+    """Write one section at its place, so that a run which is stopped keeps what it has done."""
+    sections = sections_of(page) | {name: section}
+    found = [sections[one] for one in names if one in sections]
+    page.write_text("\n".join([_TITLE, *found]))
 
 
 def sections_of(page: Path) -> dict[str, str]:

@@ -93,9 +93,10 @@ def response(epsilon: float) -> GeneralizedRandomizedResponse:
     return GeneralizedRandomizedResponse(CELLS, epsilon)
 
 
-def distance(released: Integers, truths: Integers) -> float:
-    """Return the mean distance in cells."""
-    return float(PLACES.between(truths[: len(released)].ravel(), released.ravel()).mean())
+def distances(released: Integers, truths: Integers) -> Floats:
+    """Return the mean distance of each column, in cells."""
+    apart = PLACES.between(truths[: len(released)].ravel(), released.ravel())
+    return np.asarray(apart.reshape(released.shape).mean(axis=0))
 
 
 def shares(cells: Integers) -> Floats:

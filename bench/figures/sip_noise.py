@@ -125,10 +125,10 @@ def sip_noise() -> Figure:
         "Jiang, Li and Tandon 2024, Figs. 3 and 4 (exact, two binary symbols; epsilon 1 is ours)",
         panels,
         "reproduced" if steady else "differs",
-        "Noise at both steps is independent where symbols are, goes together the more they do, "
-        "and more so for a skewed prior, as printed. Noise at step 2 is largest "
-        f"({max(noises[0].values()):.3f}) where they are independent, but falls no further than to "
-        f"{noises[0][least[0]]:.3f} at a correlation of {abs(least[0]):.1f} where P1 = .5 and to "
+        "Where symbols are independent, noise at both steps is, too; the more symbols go together, "
+        "the more noise does, and most for a skewed prior, as printed. Noise at step 2 is largest "
+        f"({max(noises[0].values()):.3f}) where symbols are independent, but falls no further than "
+        f"to {noises[0][least[0]]:.3f} at a correlation of {abs(least[0]):.1f} where P1 = .5, to "
         f"{noises[1][least[1]]:.3f} at {abs(least[1]):.1f} where P1 = .95, and in between it "
         "rises: the printed mechanism cannot have beliefs below 1 / (e + 1), and the repaired one "
         f"gives up the rarer symbol there. At a noise of {_MOST_NOISE:g} noise that follows from "

@@ -3,9 +3,11 @@
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from bench.figures.__main__ import sections_of
+from bench.figures.__main__ import put_in, sections_of
+from bench.figures.comparing import Difference, sides_told
 from bench.figures.figure import spread
 from bench.figures.realtime_weights import realtime_weights
 from bench.figures.temporal_costs import temporal_costs
@@ -43,5 +45,25 @@ def test_figures_that_are_computed_alone_leave_the_others_on_the_page(tmp_path: 
         name: f"## {name}: differs\n\n*A paper.* A sentence.\n\n![{name}]({name}.png)\n"
         for name in ("one", "two")
     }
-    page.write_text("\n".join(["# Figures\n", *sections.values()]))
-    assert sections_of(page) == sections
+    put_in(page, ["one", "two"], "two", sections["two"])
+    put_in(page, ["one", "two"], "one", sections["one"])
+    assert list(sections_of(page).items()) == list(sections.items())
+
+
+def test_every_picture_has_its_section_and_every_section_its_picture() -> None:
+    folder = Path(__file__).parents[2] / "bench" / "results" / "figures"
+    assert set(sections_of(folder / "README.md")) == {one.stem for one in folder.glob("*.png")}
+
+
+def test_a_difference_within_two_standard_errors_is_told_as_none() -> None:
+    rng = np.random.default_rng(1)
+    noise = rng.normal(0.0, 1.0, 100)
+    found = {
+        0.5: Difference.of(noise, noise + 1.0 + rng.normal(0.0, 1.0, 100)),
+        1.0: Difference.of(noise, rng.normal(0.0, 1.0, 100)),
+        2.0: Difference.of(noise + 2.0, noise + rng.normal(0.0, 1.0, 100)),
+    }
+    assert [one.side for one in found.values()] == [-1, 0, 1]
+    told = "crr errs less than grr at 0.5 and more than it at 2, and draws do not tell at 1"
+    assert sides_told(found, "crr", "grr") == told
+    assert sides_told({1.0: found[1.0]}, "crr", "grr") == "draws do not tell crr from grr at 1"

@@ -11,8 +11,11 @@ from fugu.operators.mechanism import Draws, Floats, Integers, State
 from fugu.operators.personal_cap import Booleans, PersonalCap
 from fugu.operators.totals.precision import Changes, Precision
 from fugu.operators.totals.running_total import RunningTotal
+from fugu.operators.totals.truncated_totals import Tree, TruncatedTotals
 from tests.dataflows.offline.auditing.aggregates import test_measured_totals
 from tests.dataflows.stages.aggregates import exact, test_personal_caps
+from tests.operators.totals import test_truncated_totals as truncated
+from tests.privacy import test_tops_leakage as tops
 from tests.privacy.faults.planted import InAudit, InTest, Planted, Replacing
 
 FAMILY = "running totals and caps"
@@ -54,6 +57,27 @@ class SilenceSkipped(RunningTotal):
 
     def _with_silence(self, state: State, draws: Draws) -> tuple[State, list[Floats]]:
         return {**state, "last": state["tick"].copy()}, []
+
+
+class RawThreshold(TruncatedTotals):
+    """Cut off at the largest of the first numbers, without noise."""
+
+    def threshold(self, first: Integers, later: int, draws: Draws, rows: int) -> int:
+        return max(1, int(first.max()))
+
+
+class OneLevelPaid(TruncatedTotals):
+    """Spend epsilon on each level of the tree."""
+
+    def price_of_sum(self, end: int, tree: Tree) -> int:
+        return super().price_of_sum(end, tree._replace(levels=1))
+
+
+class NotCutOff(TruncatedTotals):
+    """Add numbers up as they are, with noise for the threshold."""
+
+    def nodes(self, numbers: Integers, end: int) -> list[Integers]:
+        return super().nodes(numbers, self.width)
 
 
 class EverybodyCounts(Summing):
@@ -101,6 +125,12 @@ SILENCE = Replacing(
     "RunningTotal",
     InTest(test_measured_totals.test_silent_ticks_are_measured_so_that_neighbours_stay_apart),
 )
+TOLD_BY_CHANCE = 16 * tops.ALARM
+THRESHOLD = InTest(
+    tops.test_who_sees_the_threshold_cannot_tell_a_first_number, lambda kind: (kind,)
+)
+LEVELS = InTest(tops.test_a_number_in_nodes_of_several_levels_tells_no_more, lambda kind: (kind,))
+CUT_OFF = InTest(truncated.test_numbers_beyond_the_threshold_count_as_it, lambda kind: (kind,))
 PLANTED = (
     Planted("halved noise", RunningTotal, HalvedNoise, AUDIT, FALSE_ALARM),
     Planted("a move charged once", RunningTotal, MovesForgotten, AUDIT, FALSE_ALARM),
@@ -109,4 +139,7 @@ PLANTED = (
     Planted("ignored cap", Summing, EverybodyCounts, PERIODS),
     Planted("budget reset by others", Summing, RowsGivenAway, ROWS),
     Planted("zeros that use up", Summing, ZerosUseUp, ZEROS),
+    Planted("threshold without noise", TruncatedTotals, RawThreshold, THRESHOLD, TOLD_BY_CHANCE),
+    Planted("one level paid for", TruncatedTotals, OneLevelPaid, LEVELS),
+    Planted("numbers not cut off", TruncatedTotals, NotCutOff, CUT_OFF),
 )

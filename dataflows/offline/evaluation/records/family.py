@@ -26,20 +26,20 @@ from fugu.dataflows.offline.evaluation.records.grid import (
 )
 from fugu.dataflows.offline.evaluation.records.in_ticks import sample_in_ticks
 from fugu.dataflows.offline.evaluation.records.numbers import NumberMeasure, NumberUtility
-from fugu.dataflows.offline.evaluation.records.symbols import SymbolMeasure, declared_distance
-from fugu.dataflows.offline.evaluation.records.topl import (
-    TOPL,
-    about_topl,
-    run_topl,
-    topl_candidates,
+from fugu.dataflows.offline.evaluation.records.pooled import (
+    POOLED,
+    Pooled,
+    about_pooled,
+    pooled_candidates,
+    run_pooled,
 )
+from fugu.dataflows.offline.evaluation.records.symbols import SymbolMeasure, declared_distance
 from fugu.dataflows.offline.evaluation.report import Report, Utility
 from fugu.dataflows.offline.evaluation.run import Advance, Run, released
 from fugu.dataflows.offline.evaluation.sample import Sample, require_times
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.per_record import passing_time
-from fugu.operators.local_numbers.learned_threshold import LearnedThreshold
 from fugu.operators.mechanism import Notion
 from fugu.operators.secret import Secret
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
@@ -82,7 +82,7 @@ class RecordFamily(Family[Run, Utility]):
         epsilons, rivals = wanted.epsilons, wanted.rivals
         tried = default_epsilons(file) if epsilons is None else parse_epsilons(epsilons)
         named = [] if rivals is None else [kind.strip() for kind in rivals.split(",")]
-        grid = candidates(file, tried, [kind for kind in named if kind != TOPL])
+        grid = candidates(file, tried, [kind for kind in named if kind not in POOLED])
         if any(passing_time(candidate.mechanism) is not None for candidate in grid):
             require_times(file.pipeline, "operator.step")
         ticks, own = file.pipeline.operator.in_ticks(), grid[0].mechanism
@@ -94,8 +94,7 @@ class RecordFamily(Family[Run, Utility]):
             require_memory(file, candidate, sample)
         if rivals is None:
             grid += [rival for rival in default_rivals(file, tried) if _suits(file, rival, sample)]
-        if rivals is None or TOPL in named:
-            grid += topl_candidates(file.pipeline, tried, sample, asked=TOPL in named)
+        grid += pooled_candidates(file.pipeline, tried, sample, None if rivals is None else named)
         return cls(file, sample, Grid(grid), _measure(file, grid[0]))
 
     def configured(self, candidate: Candidate) -> bool:
@@ -103,9 +102,9 @@ class RecordFamily(Family[Run, Utility]):
         return (candidate.kind, candidate.epsilon) == (own.kind, own.nats_per_record)
 
     def released(self, candidate: Candidate, secret: Secret, advance: Advance) -> Run:
-        if isinstance(candidate.mechanism, LearnedThreshold):
+        if isinstance(candidate.mechanism, Pooled):
             advance(self.sample.records)
-            return run_topl(candidate.mechanism, self.file.pipeline, self.sample, secret)
+            return run_pooled(candidate.mechanism, self.file.pipeline, self.sample, secret)
         return released(candidate, self.file.pipeline, self.sample, secret, advance)
 
     def refused(self, first: Run) -> DeadLetters:
@@ -149,7 +148,7 @@ class RecordFamily(Family[Run, Utility]):
             yield from _of_ticks(self.sample, candidates[0])
         own, numbers = pipeline.operator.kind, isinstance(report.rows[0].utility, NumberUtility)
         yield from dict.fromkeys(line for one in candidates for line in _of_kind(one, own))
-        yield from dict.fromkeys(line for one in candidates for line in about_topl(one))
+        yield from dict.fromkeys(line for one in candidates for line in about_pooled(one))
         rivals = any(one.kind != own for one in candidates)
         if rivals and passing_time(candidates[0].unbudgeted) is not None:
             yield "operator.step: rivals have none, and take one step of a model per record."

@@ -15,6 +15,7 @@ from fugu.dataflows.base.errors import ConfigurationError, FuguError
 from fugu.dataflows.base.problems import problems
 from fugu.dataflows.kinds import KINDS, Operator
 from fugu.dataflows.offline.evaluation.candidates import Candidate, chosen_epsilons
+from fugu.dataflows.offline.evaluation.records.pooled import pooled_beside
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
@@ -77,10 +78,11 @@ def _required(section: type[Any]) -> list[str]:
 
 
 def _require_comparable(operator: Operator, kind: str) -> None:
-    if kind not in _same_domain(operator):
+    alike = _same_domain(operator)
+    if kind not in alike:
         raise FuguError(
             f"--rivals {kind}: is no operator that reads the same values as "
-            f"{operator.kind}. Write some of: {', '.join(_same_domain(operator))}"
+            f"{operator.kind}. Write some of: {', '.join([*alike, *pooled_beside(operator)])}"
         )
     absent = _missing(operator, kind)
     if absent:

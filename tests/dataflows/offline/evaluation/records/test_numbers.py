@@ -105,13 +105,34 @@ def test_topl_stands_on_the_axis_of_proved_privacy_and_gains_where_a_range_is_to
     assert any(line.strip().startswith("1. topl (offline) at eps 4") for line in report.ranking)
 
 
+def test_tops_errs_least_in_the_mean_and_has_no_place_among_proofs_about_one_release(
+    tmp_path: Path,
+) -> None:
+    file = pipeline(tmp_path, POWER.replace("upper: 100", "upper: 2000"))
+    sample = sample_of([20 + 3 * (user % 40) for user in range(3_000)], list(range(3_000)))
+    report = RecordFamily.planned(file, sample, Wanted("1", "tops")).report(runs=4, seed=0)
+    rows = {row.candidate.name: row for row in report.rows}
+    tops, laplace = rows["tops (offline)"], rows["laplace"]
+    assert isinstance(tops.utility, NumberUtility)
+    assert isinstance(laplace.utility, NumberUtility)
+    assert tops.candidate.place("ldp") is None
+    assert tops.utility.mean_error < laplace.utility.mean_error / 10
+    assert any("its eps is for one record in all releases" in n.lower() for n in report.notes)
+    assert not any("tops" in line for line in report.ranking)
+
+
 @pytest.mark.parametrize(
-    ("records", "text", "says"),
-    [(50, POWER, "50 are too few; give a sample of at least 1,000"), (50, PIPELINE, "not about")],
+    ("kind", "records", "text", "says"),
+    [
+        ("topl", 50, POWER, "50 are too few; give a sample of at least 1,000"),
+        ("tops", 50, POWER, "50 are too few; give a sample of at least 1,000"),
+        ("topl", 50, PIPELINE, "not about"),
+        ("tops", 2_000, POWER.replace("unit: 0.5", "unit: 1e-9"), "take a larger unit"),
+    ],
 )
-def test_topl_is_refused_where_it_cannot_be(
-    records: int, text: str, says: str, tmp_path: Path
+def test_a_rival_that_pools_records_is_refused_where_it_cannot_be(
+    kind: str, records: int, text: str, says: str, tmp_path: Path
 ) -> None:
     sample = sample_of([0, 1] * (records // 2), [0, 1] * (records // 2))
-    with pytest.raises(FuguError, match=f"--rivals topl: .*{says}"):
-        RecordFamily.planned(pipeline(tmp_path, text), sample, Wanted("1", "topl"))
+    with pytest.raises(FuguError, match=f"--rivals {kind}: .*{says}"):
+        RecordFamily.planned(pipeline(tmp_path, text), sample, Wanted("0.1", kind))
