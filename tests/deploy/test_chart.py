@@ -113,6 +113,7 @@ def test_fugu_reads_the_pipeline_file_of_the_config_map(
     assert (state.directory, state.shards) == (("", 1) if state.in_kafka else wanted)
     assert state.store == values["store"]
     assert pipeline.secret.file == "/etc/fugu-secret/secret"
+    assert pipeline.secret.encoding == values["secret"].get("encoding", "hex")
     assert pipeline.metrics is not None
     assert pipeline.metrics.host == "0.0.0.0", "probes come from outside of the pod"
     assert pipeline.logs == "json"
@@ -195,6 +196,11 @@ def test_another_pipeline_or_model_is_rolled_out(field: str) -> None:
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no secret": ({"secret": {"existing": ""}}, "write exactly one of secret.existing"),
     "two secrets": ({"secret": {"existing": "a", "value": "ab" * 32}}, "write exactly one of"),
+    "keys in the release": (
+        {"secret": {"existing": "", "value": "ab" * 32, "encoding": "keys"}},
+        "secret.encoding: secret.value is hex",
+    ),
+    "unknown encoding": ({"secret": {"encoding": "utf-8"}}, "encoding"),
     "metrics": ({"pipeline": {"metrics": {"port": 1}}}, "pipeline.metrics: the chart writes this"),
     "shards": ({"pipeline": {"state": {"shards": 2}}}, "pipeline.state.shards: the chart writes"),
     "no sink": ({"pipeline": {"sink": None}}, "pipeline.sink is missing"),

@@ -56,6 +56,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if ne (int $chosen) 1 -}}
 {{- fail "secret: write exactly one of secret.existing, secret.external.store and secret.value" -}}
 {{- end -}}
+{{- if and $secret.value (ne $secret.encoding "hex") -}}
+{{- fail "secret.encoding: secret.value is hex; keys that `fugu state rotate` wrote belong into secret.existing" -}}
+{{- end -}}
 {{- if and (eq $values.store "disk") (ne $values.autoscaling.kind "none") -}}
 {{- fail "autoscaling: the shards of store: disk are fixed; write autoscaling.kind: none, or store: kafka" -}}
 {{- end -}}
@@ -71,7 +74,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $state := mergeOverwrite (deepCopy (.Values.pipeline.state | default dict)) (ternary $disk $kafka (eq .Values.store "disk")) -}}
 {{- $written := dict
     "state" $state
-    "secret" (dict "file" "/etc/fugu-secret/secret")
+    "secret" (dict "file" "/etc/fugu-secret/secret" "encoding" .Values.secret.encoding)
     "metrics" (dict "host" "0.0.0.0" "port" (int .Values.metrics.port))
     "logs" "json" -}}
 {{- toYaml (merge $written (deepCopy .Values.pipeline)) -}}
