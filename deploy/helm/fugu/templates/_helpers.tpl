@@ -28,6 +28,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- .Values.secret.existing | default (include "fugu.name" .) -}}
 {{- end }}
 
+{{/* Where the state of a shard is, on its volume. */}}
+{{- define "fugu.state" -}}
+/var/lib/fugu/state
+{{- end }}
+
 {{/* Refuse what would render, and then not run. */}}
 {{- define "fugu.check" -}}
 {{- $values := .Values -}}
@@ -62,6 +67,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if and (eq $values.store "disk") (ne $values.autoscaling.kind "none") -}}
 {{- fail "autoscaling: the shards of store: disk are fixed; write autoscaling.kind: none, or store: kafka" -}}
 {{- end -}}
+{{- if and (eq $values.store "kafka") $values.maintenance -}}
+{{- fail "maintenance: store: kafka has no volumes; `fugu state move` takes a state to disk" -}}
+{{- end -}}
 {{- if gt (int $values.autoscaling.min) (int $values.autoscaling.max) -}}
 {{- fail "autoscaling.min is above autoscaling.max" -}}
 {{- end -}}
@@ -69,7 +77,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 
 {{/* The pipeline file, with what depends on where it runs. */}}
 {{- define "fugu.pipeline" -}}
-{{- $disk := dict "directory" "/var/lib/fugu/state" "shards" (int .Values.replicas) -}}
+{{- $disk := dict "directory" (include "fugu.state" .) "shards" (int .Values.replicas) -}}
 {{- $kafka := dict "store" "kafka" -}}
 {{- $state := mergeOverwrite (deepCopy (.Values.pipeline.state | default dict)) (ternary $disk $kafka (eq .Values.store "disk")) -}}
 {{- $written := dict
