@@ -119,7 +119,9 @@ def test_fugu_reads_the_pipeline_file_of_the_config_map(
     assert pipeline.metrics is not None
     assert pipeline.metrics.host == "0.0.0.0", "probes come from outside of the pod"
     assert pipeline.logs == "json"
-    assert pipeline.kafka.bootstrap == values["pipeline"]["kafka"]["bootstrap"]
+    bootstrap = values["pipeline"]["kafka"]["bootstrap"]
+    addresses = bootstrap if isinstance(bootstrap, list) else [bootstrap]
+    assert pipeline.kafka.bootstrap == ",".join(addresses)
 
 
 def test_each_pod_of_the_disk_store_runs_the_shard_of_its_ordinal() -> None:
@@ -169,6 +171,9 @@ def test_keda_scales_by_the_lag_of_the_consumer_group() -> None:
     manifests = rendered(case("kafka-keda"))
     assert "replicas" not in only(manifests, "Deployment")["spec"], "or each upgrade sets it back"
     [trigger] = only(manifests, "ScaledObject")["spec"]["triggers"]
+    assert trigger["metadata"]["bootstrapServers"] == "kafka-1.kafka:9092,kafka-2.kafka:9192"
+    ports = only(manifests, "NetworkPolicy")["spec"]["egress"][1]["ports"]
+    assert [port["port"] for port in ports] == [9092, 9192]
     assert trigger["metadata"]["consumerGroup"] == "fugu.moods"
     assert trigger["metadata"]["topic"] == "moods.raw"
     assert trigger["metadata"]["lagThreshold"] == "100000"

@@ -88,10 +88,17 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- toYaml (merge $written (deepCopy .Values.pipeline)) -}}
 {{- end }}
 
+{{/* Where Kafka is, which a pipeline file may say in one text or in a list. */}}
+{{- define "fugu.bootstrap" -}}
+{{- $bootstrap := .Values.pipeline.kafka.bootstrap -}}
+{{- if kindIs "slice" $bootstrap -}}{{- $bootstrap = join "," $bootstrap -}}{{- end -}}
+{{- $bootstrap -}}
+{{- end }}
+
 {{/* Ports of Kafka, each once. */}}
 {{- define "fugu.kafkaPorts" -}}
 {{- $ports := list -}}
-{{- range splitList "," .Values.pipeline.kafka.bootstrap -}}
+{{- range splitList "," (include "fugu.bootstrap" .) -}}
 {{- $ports = append $ports (int (last (splitList ":" (trim .)))) -}}
 {{- end -}}
 {{- range .Values.networkPolicy.kafkaPorts -}}{{- $ports = append $ports (int .) -}}{{- end -}}
