@@ -190,8 +190,21 @@ def test_only_who_is_named_may_scrape_and_only_kafka_is_asked() -> None:
     kafka = policy["egress"][1]
     assert [port["port"] for port in kafka["ports"]] == [9093, 9094]
     assert kafka["to"] == [{"podSelector": {"matchLabels": {"app": "kafka"}}}]
+    assert len(policy["egress"]) == 2, "name servers and Kafka"
     [rule] = only(rendered(case("disk")), "NetworkPolicy")["spec"]["ingress"]
     assert rule["ports"] == [{"port": "metrics", "protocol": "TCP"}]
+
+
+def test_registry_and_token_server_are_asked_where_the_pipeline_file_names_them() -> None:
+    values = case("kafka-custom")
+    *_, servers, dns = only(rendered(values), "NetworkPolicy")["spec"]["egress"]
+    assert servers == {"ports": [{"port": p, "protocol": "TCP"} for p in (443, 8081)]}
+    assert [dns] == values["networkPolicy"]["egress"]
+
+
+def test_the_quick_start_needs_no_definitions_of_others() -> None:
+    values = case("disk") | {"metrics": {"monitor": "none"}, "alerts": {"enabled": False}}
+    assert CUSTOM.isdisjoint(manifest["kind"] for manifest in rendered(values))
 
 
 @pytest.mark.parametrize("field", ["pipeline", "files"])

@@ -104,3 +104,23 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- range .Values.networkPolicy.kafkaPorts -}}{{- $ports = append $ports (int .) -}}{{- end -}}
 {{- $ports | uniq | toJson -}}
 {{- end }}
+
+{{/* Ports of schema registries and of the server that gives tokens, each once. */}}
+{{- define "fugu.serverPorts" -}}
+{{- $file := .Values.pipeline -}}
+{{- $sections := list (dig "security" "oauth" dict $file.kafka) -}}
+{{- range $section := list $file.source $file.sink -}}
+{{- with get $section "format" -}}
+{{- if kindIs "map" . -}}{{- $sections = append $sections (get . "registry") -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $ports := list -}}
+{{- range $sections -}}
+{{- with . -}}
+{{- $url := urlParse (.url | default .token_url | default "") -}}
+{{- $port := regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (ternary "80" "443" (eq $url.scheme "http")) -}}
+{{- $ports = append $ports (int $port) -}}
+{{- end -}}
+{{- end -}}
+{{- $ports | uniq | toJson -}}
+{{- end }}
