@@ -202,6 +202,17 @@ def test_registry_and_token_server_are_asked_where_the_pipeline_file_names_them(
     assert [dns] == values["networkPolicy"]["egress"]
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"replicas": 1, "pipeline": {"source": {"partitioner": None}}},
+        {"pipeline": {"source": {"partitioner": None, "key": {"repartition": True}}}},
+    ],
+)
+def test_one_pod_or_an_internal_topic_needs_no_partitioner(change: dict[str, Any]) -> None:
+    assert rendered(changed(case("disk"), change))
+
+
 def test_the_quick_start_needs_no_definitions_of_others() -> None:
     values = case("disk") | {"metrics": {"monitor": "none"}, "alerts": {"enabled": False}}
     assert CUSTOM.isdisjoint(manifest["kind"] for manifest in rendered(values))
@@ -237,6 +248,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "shards": ({"pipeline": {"state": {"shards": 2}}}, "pipeline.state.shards: the chart writes"),
     "no sink": ({"pipeline": {"sink": None}}, "pipeline.sink is missing"),
     "scaled disk": ({"autoscaling": {"kind": "keda"}}, "the shards of store: disk are fixed"),
+    "a partitioner for each pod": (
+        {"pipeline": {"source": {"partitioner": "auto"}}},
+        "pipeline.source.partitioner: each of several pods would find out by itself",
+    ),
     "no directories": ({"store": "kafka", "maintenance": True}, "store: kafka has no volumes"),
     "less than least": (
         {"store": "kafka", "autoscaling": {"kind": "hpa", "min": 5, "max": 4}},

@@ -67,6 +67,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if and (eq $values.store "disk") (ne $values.autoscaling.kind "none") -}}
 {{- fail "autoscaling: the shards of store: disk are fixed; write autoscaling.kind: none, or store: kafka" -}}
 {{- end -}}
+{{- $key := get $file.source "key" -}}
+{{- $repartitions := and (kindIs "map" $key) (get $key "repartition" | default false) -}}
+{{- $finds := and (not $repartitions) (eq (get $file.source "partitioner" | default "auto") "auto") -}}
+{{- if and (eq $values.store "disk") (gt (int $values.replicas) 1) $finds -}}
+{{- fail "pipeline.source.partitioner: each of several pods would find out by itself, from the keys that it happens to see, and two might find different ones. Write murmur2 (producers in Java, kafka-python), crc32 (librdkafka) or unchecked; for a pipeline that has run, what its log says was found" -}}
+{{- end -}}
 {{- if and (eq $values.store "kafka") $values.maintenance -}}
 {{- fail "maintenance: store: kafka has no volumes; `fugu state move` takes a state to disk" -}}
 {{- end -}}
