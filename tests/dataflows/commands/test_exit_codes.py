@@ -16,7 +16,6 @@ from fugu.dataflows.base.errors import (
     StateInUse,
     exit_code,
 )
-
 from fugu.dataflows.kafka.kafka_python_refusals import right_missing
 
 
