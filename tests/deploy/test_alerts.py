@@ -50,11 +50,10 @@ def test_every_alert_has_a_case_in_which_it_fires_and_one_in_which_it_is_silent(
     rules: list[dict[str, Any]],
 ) -> None:
     cases = yaml.safe_load((RULES / "alerts.test.yaml").read_text())["tests"]
-    tested = [
+    tested = {
         (one["alertname"], bool(one["exp_alerts"])) for c in cases for one in c["alert_rule_test"]
-    ]
-    expected = [(rule["alert"], fires) for rule in rules for fires in (True, False)]
-    assert sorted(tested) == sorted(expected)
+    }
+    assert tested == {(rule["alert"], fires) for rule in rules for fires in (True, False)}
 
 
 def test_alerts_ask_for_metrics_and_kinds_that_exist(rules: list[dict[str, Any]]) -> None:

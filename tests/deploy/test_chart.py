@@ -92,8 +92,10 @@ def test_pods_run_as_nobody_in_particular_and_write_to_volumes_only(values: dict
 @every_case
 def test_a_pod_is_ready_by_healthz_and_restarted_by_livez(values: dict[str, Any]) -> None:
     [container] = pod_of(rendered(values))["spec"]["containers"]
-    paths = {p: container[f"{p}Probe"]["httpGet"]["path"] for p in PROBES}
-    assert paths == PROBES
+    paths = {
+        p: container[f"{p}Probe"]["httpGet"]["path"] for p in PROBES if f"{p}Probe" in container
+    }
+    assert paths == ({} if values.get("maintenance") else PROBES)
     [port] = container["ports"]
     assert port["containerPort"] == values.get("metrics", {}).get("port", 9464)
 
@@ -113,10 +115,13 @@ def test_fugu_reads_the_pipeline_file_of_the_config_map(
     assert (state.directory, state.shards) == (("", 1) if state.in_kafka else wanted)
     assert state.store == values["store"]
     assert pipeline.secret.file == "/etc/fugu-secret/secret"
+    assert pipeline.secret.encoding == values["secret"].get("encoding", "hex")
     assert pipeline.metrics is not None
     assert pipeline.metrics.host == "0.0.0.0", "probes come from outside of the pod"
     assert pipeline.logs == "json"
-    assert pipeline.kafka.bootstrap == values["pipeline"]["kafka"]["bootstrap"]
+    bootstrap = values["pipeline"]["kafka"]["bootstrap"]
+    addresses = bootstrap if isinstance(bootstrap, list) else [bootstrap]
+    assert pipeline.kafka.bootstrap == ",".join(addresses)
 
 
 def test_each_pod_of_the_disk_store_runs_the_shard_of_its_ordinal() -> None:
@@ -127,6 +132,18 @@ def test_each_pod_of_the_disk_store_runs_the_shard_of_its_ordinal() -> None:
     [shard] = [entry for entry in container["env"] if entry["name"] == "FUGU_SHARD"]
     path = shard["valueFrom"]["fieldRef"]["fieldPath"]
     assert path == "metadata.labels['apps.kubernetes.io/pod-index']"
+
+
+def test_a_pod_in_maintenance_runs_no_shard_and_says_where_its_state_is() -> None:
+    manifests = rendered(case("disk-maintenance"))
+    [container] = pod_of(manifests)["spec"]["containers"]
+    assert "args" not in container
+    assert "fugu" not in " ".join(container["command"])
+    state = yaml.safe_load(only(manifests, "ConfigMap")["data"]["pipeline.yaml"])["state"]
+    assert {"name": "FUGU_MAINTENANCE", "value": state["directory"]} in container["env"]
+    running = rendered(case("disk-maintenance") | {"maintenance": False})
+    claims = [only(m, "StatefulSet")["spec"]["volumeClaimTemplates"] for m in (manifests, running)]
+    assert claims[0] == claims[1], "the same volumes"
 
 
 def test_volumes_with_budgets_outlive_pods_and_release() -> None:
@@ -154,6 +171,9 @@ def test_keda_scales_by_the_lag_of_the_consumer_group() -> None:
     manifests = rendered(case("kafka-keda"))
     assert "replicas" not in only(manifests, "Deployment")["spec"], "or each upgrade sets it back"
     [trigger] = only(manifests, "ScaledObject")["spec"]["triggers"]
+    assert trigger["metadata"]["bootstrapServers"] == "kafka-1.kafka:9092,kafka-2.kafka:9192"
+    ports = only(manifests, "NetworkPolicy")["spec"]["egress"][1]["ports"]
+    assert [port["port"] for port in ports] == [9092, 9192]
     assert trigger["metadata"]["consumerGroup"] == "fugu.moods"
     assert trigger["metadata"]["topic"] == "moods.raw"
     assert trigger["metadata"]["lagThreshold"] == "100000"
@@ -170,8 +190,32 @@ def test_only_who_is_named_may_scrape_and_only_kafka_is_asked() -> None:
     kafka = policy["egress"][1]
     assert [port["port"] for port in kafka["ports"]] == [9093, 9094]
     assert kafka["to"] == [{"podSelector": {"matchLabels": {"app": "kafka"}}}]
+    assert len(policy["egress"]) == 2, "name servers and Kafka"
     [rule] = only(rendered(case("disk")), "NetworkPolicy")["spec"]["ingress"]
     assert rule["ports"] == [{"port": "metrics", "protocol": "TCP"}]
+
+
+def test_registry_and_token_server_are_asked_where_the_pipeline_file_names_them() -> None:
+    values = case("kafka-custom")
+    *_, servers, dns = only(rendered(values), "NetworkPolicy")["spec"]["egress"]
+    assert servers == {"ports": [{"port": p, "protocol": "TCP"} for p in (443, 8081)]}
+    assert [dns] == values["networkPolicy"]["egress"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"replicas": 1, "pipeline": {"source": {"partitioner": None}}},
+        {"pipeline": {"source": {"partitioner": None, "key": {"repartition": True}}}},
+    ],
+)
+def test_one_pod_or_an_internal_topic_needs_no_partitioner(change: dict[str, Any]) -> None:
+    assert rendered(changed(case("disk"), change))
+
+
+def test_the_quick_start_needs_no_definitions_of_others() -> None:
+    values = case("disk") | {"metrics": {"monitor": "none"}, "alerts": {"enabled": False}}
+    assert CUSTOM.isdisjoint(manifest["kind"] for manifest in rendered(values))
 
 
 @pytest.mark.parametrize("field", ["pipeline", "files"])
@@ -195,10 +239,20 @@ def test_another_pipeline_or_model_is_rolled_out(field: str) -> None:
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no secret": ({"secret": {"existing": ""}}, "write exactly one of secret.existing"),
     "two secrets": ({"secret": {"existing": "a", "value": "ab" * 32}}, "write exactly one of"),
+    "keys in the release": (
+        {"secret": {"existing": "", "value": "ab" * 32, "encoding": "keys"}},
+        "secret.encoding: secret.value is hex",
+    ),
+    "unknown encoding": ({"secret": {"encoding": "utf-8"}}, "encoding"),
     "metrics": ({"pipeline": {"metrics": {"port": 1}}}, "pipeline.metrics: the chart writes this"),
     "shards": ({"pipeline": {"state": {"shards": 2}}}, "pipeline.state.shards: the chart writes"),
     "no sink": ({"pipeline": {"sink": None}}, "pipeline.sink is missing"),
     "scaled disk": ({"autoscaling": {"kind": "keda"}}, "the shards of store: disk are fixed"),
+    "a partitioner for each pod": (
+        {"pipeline": {"source": {"partitioner": "auto"}}},
+        "pipeline.source.partitioner: each of several pods would find out by itself",
+    ),
+    "no directories": ({"store": "kafka", "maintenance": True}, "store: kafka has no volumes"),
     "less than least": (
         {"store": "kafka", "autoscaling": {"kind": "hpa", "min": 5, "max": 4}},
         "autoscaling.min is above autoscaling.max",

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.commands.cli.fugu import app
 from tests.dataflows.pipeline.pipeline_files import PIPELINE
 from tests.docs.test_names import ROOT
@@ -64,6 +65,13 @@ def test_every_symptom_is_there_with_all_its_parts() -> None:
     for symptom in SYMPTOMS:
         parts = re.findall(r"^\*\*(You see|Ask|Do|Budgets)\b", SECTIONS[symptom], re.MULTILINE)
         assert parts == ["You see", "Ask", "Do", "Budgets"], symptom
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_of_a_dead_letter_has_a_row_that_says_what_to_do(reason: Reason) -> None:
+    rows = [row.split("|") for row in SECTIONS["Dead letters rise"].splitlines() if row[:1] == "|"]
+    [do] = [cells[2] for cells in rows if f"`{reason}`" in cells[1]]
+    assert do.strip()
 
 
 def test_a_leaked_secret_is_not_answered_with_a_rotation() -> None:

@@ -51,6 +51,9 @@ spec:
     - name: fugu
       image: {{ include "fugu.image" . }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
+      {{- if .Values.maintenance }}
+      command: [sh, -c, "trap 'exit 0' TERM; sleep infinity & wait"]
+      {{- else }}
       args:
         - run
         - /etc/fugu/pipeline.yaml
@@ -58,7 +61,12 @@ spec:
         - --shard
         - $(FUGU_SHARD)/{{ .Values.replicas }}
         {{- end }}
+      {{- end }}
       env:
+        {{- if .Values.maintenance }}
+        - name: FUGU_MAINTENANCE
+          value: {{ include "fugu.state" . }}
+        {{- end }}
         {{- if eq .Values.store "disk" }}
         - name: FUGU_SHARD
           valueFrom: {fieldRef: {fieldPath: "metadata.labels['apps.kubernetes.io/pod-index']"}}
@@ -73,6 +81,7 @@ spec:
         {{- with .Values.env }}{{ toYaml . | nindent 8 }}{{ end }}
       ports:
         - {name: metrics, containerPort: {{ .Values.metrics.port }}, protocol: TCP}
+      {{- if not .Values.maintenance }}
       # A pipeline that waits for Kafka is not ready, and no restart would help it: see /livez.
       startupProbe:
         httpGet: {path: /livez, port: metrics}
@@ -87,6 +96,7 @@ spec:
         httpGet: {path: /healthz, port: metrics}
         periodSeconds: 5
         timeoutSeconds: 5
+      {{- end }}
       resources: {{- toYaml .Values.resources | nindent 8 }}
       securityContext:
         allowPrivilegeEscalation: false
