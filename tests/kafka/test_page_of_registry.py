@@ -74,13 +74,12 @@ class Programs:
     @contextmanager
     def consumer(self, *command: str) -> Iterator[Iterator[str]]:
         """Yield what a consumer prints; it is ended at last."""
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        try:
-            yield (line.strip() for line in process.stdout)
-        finally:
-            process.kill()
-            process.wait()
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            try:
+                yield (line.strip() for line in process.stdout)
+            finally:
+                process.kill()
 
 
 @pytest.fixture(scope="module")
@@ -148,9 +147,9 @@ def test_java_writes_what_a_pipeline_reads_and_reads_what_it_releases(
         process.wait_until(lambda: sum(end_offsets(consumer, sink)) >= 2)
         assert process.stop() == 0, process.stderr
         assert sum(end_offsets(consumer, f"{sink}.dead")) == 0
-    released = fugu.read(f"kafka://{bootstrap}/{sink}").records
-    assert [at.timestamp() * 1000 for at in released["time"].to_pylist()] == [TIME, TIME]
-    told = [f"ann {value}" for value in released["value"].to_pylist()]
+    released = fugu.read(f"kafka://{bootstrap}/{sink}").records.to_pylist()
+    assert [one["time"].timestamp() * 1000 for one in released] == [TIME, TIME]
+    told = [f"{one['user']} {one['value']}" for one in released]
     readers = [[*programs.command, f"{PREFIX[kind]}Consumer"]]
     if kind == "avro":
         readers.append([sys.executable, str(programs.folder / "consumer.py")])
