@@ -16,6 +16,7 @@ from kafka import KafkaConsumer
 
 import fugu
 from fugu.dataflows.files.proto_compiler import descriptors_of
+from tests.kafka.java import HERE, PROTOC, serializers
 from tests.kafka.pipelines import pipeline_document, running, write_pipeline
 from tests.kafka.records import end_offsets
 from tests.kafka.registry import Registry
@@ -24,8 +25,6 @@ from tests.kafka.test_page_of_formats import blocks as blocks_of_formats
 from tests.kafka.topics import TopicFactory
 
 ROOT = Path(__file__).parents[2]
-JAVA = Path(__file__).with_name("java")
-FETCHED = ROOT / ".registry" / "java"
 PAGE = (ROOT / "docs" / "registry.md").read_text()
 INCLUDED = files("grpc_tools") / "_proto"
 SOURCE_OF = {
@@ -57,6 +56,7 @@ class Programs:
     """The programs of the page, compiled for the addresses of this run."""
 
     folder: Path
+    class_path: str
     sources: Mapping[str, str]
     sinks: Mapping[str, str]
 
@@ -64,7 +64,7 @@ class Programs:
     def command(self) -> list[str]:
         """What a class is run by."""
         quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-        return ["java", *quick, "-cp", f"{FETCHED}/lib/*:{self.folder}"]
+        return ["java", *quick, "-cp", self.class_path]
 
     def produce(self, kind: str) -> None:
         """Run the producer of a kind to its end."""
@@ -89,7 +89,7 @@ def programs(
     topics: TopicFactory,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Programs:
-    subprocess.run([JAVA / "fetch"], check=True)
+    jars = serializers()
     folder = tmp_path_factory.mktemp("programs")
     sources = {kind: topics(kind.replace("_", "-")) for kind in PREFIX}
     own = {"localhost:9092": bootstrap, "http://localhost:8081": registry.url.split("/apis")[0]}
@@ -97,7 +97,7 @@ def programs(
     (folder / "reading.proto").write_text(*blocks_of_formats("protobuf"))
     (folder / "release.proto").write_text(*blocks("protobuf"))
     (folder / "reading.json").write_text(*blocks("json"))
-    compiled = [FETCHED / "protoc", f"-I{INCLUDED}", "-I.", "--java_out=."]
+    compiled = [PROTOC, f"-I{INCLUDED}", "-I.", "--java_out=."]
     subprocess.run([*compiled, "reading.proto", "release.proto"], cwd=folder, check=True)
     sinks = {kind: f"{topic}.out" for kind, topic in sources.items()}
     for text in blocks("java"):
@@ -106,9 +106,9 @@ def programs(
         (folder / f"{name}.java").write_text(replaced(text, own | {SINK: sinks[kind]}))
     [reader] = blocks("python")
     (folder / "consumer.py").write_text(replaced(reader, own | {SINK: sinks["avro"]}))
-    javac = ["javac", "-Xlint:all,-processing,-classfile", "-d", ".", "-cp", f"{FETCHED}/lib/*"]
+    javac = ["javac", "-Xlint:all,-processing,-classfile", "-d", ".", "-cp", jars]
     subprocess.run([*javac, *folder.rglob("*.java")], cwd=folder, check=True)
-    return Programs(folder, sources, sinks)
+    return Programs(folder, f"{jars}:{folder}", sources, sinks)
 
 
 def replaced(text: str, own: Mapping[str, str]) -> str:
@@ -120,7 +120,7 @@ def replaced(text: str, own: Mapping[str, str]) -> str:
 
 def test_the_page_names_the_libraries_that_are_fetched() -> None:
     [dependencies] = blocks("xml")
-    pom = re.sub("^  ", "", (JAVA / "pom.xml").read_text(), flags=re.MULTILINE)
+    pom = re.sub("^  ", "", (HERE / "pom.xml").read_text(), flags=re.MULTILINE)
     assert dependencies in pom
 
 
