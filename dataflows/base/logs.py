@@ -20,6 +20,8 @@ from fugu.dataflows.base.errors import type_and_place
 LogFormat = Literal["plain", "json"]
 
 COORDINATES = ("topic", "partition", "offset")
+ALOUD = {"aloud": True}
+"""What `extra` of a line holds that is said at once, also where a start is rehearsed."""
 _HANDLER = "fugu"
 
 log = logging.getLogger(__name__)
@@ -104,25 +106,30 @@ class _Warnings(logging.Handler):
         self.said: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.thread == self.thread:
+        if record.thread == self.thread and not _is_aloud(record):
             self.said.append(record.getMessage())
+
+
+def _is_aloud(record: logging.LogRecord) -> bool:
+    return bool(getattr(record, "aloud", False))
 
 
 @contextmanager
 def silent() -> Iterator[list[str]]:
-    """Say nothing that this thread logs, but keep its warnings: a start says it once more."""
+    """Say nothing that this thread logs, unless it is `ALOUD`, but keep its warnings: a start says
+    it once more."""
     root, warnings = logging.getLogger(), _Warnings(get_ident())
     handlers = list(root.handlers)
 
-    def is_of_another_thread(record: logging.LogRecord) -> bool:
-        return record.thread != warnings.thread
+    def is_said(record: logging.LogRecord) -> bool:
+        return record.thread != warnings.thread or _is_aloud(record)
 
     for handler in handlers:
-        handler.addFilter(is_of_another_thread)
+        handler.addFilter(is_said)
     root.addHandler(warnings)
     try:
         yield warnings.said
     finally:
         root.removeHandler(warnings)
         for handler in handlers:
-            handler.removeFilter(is_of_another_thread)
+            handler.removeFilter(is_said)

@@ -51,7 +51,8 @@ RECORDS_IN = Metric("fugu_records_in_total", "counter", "Records read from the s
 RECORDS_OUT = Metric(
     "fugu_records_out_total",
     "counter",
-    "Records given to Kafka: releases in the sink topic, dead letters in theirs.",
+    "Records handed to Kafka's client, before Kafka has acknowledged them: releases for the sink "
+    "topic, dead letters for theirs.",
 )
 DEAD_LETTERS = Metric(
     "fugu_dead_letters_total",

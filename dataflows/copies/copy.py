@@ -147,6 +147,7 @@ class Copy(Rebalance):
         if not missing:
             for owned in self.owned.values():
                 self._finish(owned)
+                self._intake.say_what_is_unread(owned)
             self.plan.stop.request()
         elif time.monotonic() - self._waiting_since > _SAID_EVERY_SECONDS:
             self._waiting_since = time.monotonic()

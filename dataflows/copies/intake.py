@@ -12,6 +12,7 @@ from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.base.metrics import RECORDS_IN, Metrics
 from fugu.dataflows.kafka.client import Reader
 from fugu.dataflows.kafka.release_times import ReleaseTimes
+from fugu.dataflows.kafka.source import say_what_is_unread
 
 Polled = tuple[float, Batch]
 """A batch, and the moment of the poll that brought it."""
@@ -75,6 +76,11 @@ class Intake:
         waits = any(batch.partition == owned.partition for _, batch in self._held)
         if behind is not None and behind > owned.position and not waits:
             owned.position, owned.touched = behind, True
+
+    def say_what_is_unread(self, owned: Place) -> None:
+        """Warn of records of a partition that are left, where nothing more is read."""
+        bounds = self._reader.bounds([owned.partition])[owned.partition]
+        say_what_is_unread(self._topic, owned.partition, owned.position, bounds)
 
     def close(self) -> None:
         """Read nothing any more."""

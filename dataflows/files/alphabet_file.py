@@ -10,6 +10,9 @@ from pathlib import Path
 
 import orjson
 
+from fugu.dataflows.base.section import INTEGERS
+
+_LONGEST_INTEGER = 20
 _WHOLE_NUMBER = re.compile(r"-?[1-9][0-9]*|0")
 
 
@@ -50,4 +53,11 @@ def _symbol(number: int, line: str) -> str | int:
             return str(orjson.loads(line))
         except orjson.JSONDecodeError:
             raise ValueError(f"line {number} is not a JSON text; end it with a quote") from None
-    return int(line) if _WHOLE_NUMBER.fullmatch(line) else line
+    if not _WHOLE_NUMBER.fullmatch(line):
+        return line
+    if len(line) > _LONGEST_INTEGER or int(line) not in INTEGERS:
+        raise ValueError(
+            f"line {number} is an integer that does not fit into 64 bits; put it in double quotes "
+            "to make it text"
+        )
+    return int(line)

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.problems import Location, problems_at_keys
-from fugu.dataflows.base.section import Section
+from fugu.dataflows.base.section import INTEGERS, Section
 
 Content = TypeVar("Content", bound=Section)
 
@@ -28,8 +28,12 @@ class _TooManyNodes(Exception):
     """Report that the file has more keys and values than are read."""
 
 
+class _UnusableValue(yaml.MarkedYAMLError):
+    """Report a value that YAML takes for something which it cannot be."""
+
+
 class _Loader(yaml.SafeLoader):
-    """Read 1e-6 as a number, which YAML 1.1 takes for a text.
+    """Read 1e-6 as a number, which YAML 1.1 takes for a text, and no integer of more than 64 bits.
 
     Counts keys and values as they are composed, those of aliases as often as they are repeated.
     """
@@ -52,6 +56,19 @@ class _Loader(yaml.SafeLoader):
         if self._nodes > MOST_NODES:
             raise _TooManyNodes
         return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Return what a node holds; raise `_UnusableValue` where it is not what it looks like."""
+        try:
+            value = super().construct_object(node, deep)
+        except (ValueError, KeyError, AttributeError):
+            kind = node.tag.rpartition(":")[2]
+            problem = f"YAML takes a value for {kind}, and it is none"
+            raise _UnusableValue(problem=problem, problem_mark=node.start_mark) from None
+        if type(value) is int and value not in INTEGERS:
+            problem = "an integer does not fit into 64 bits"
+            raise _UnusableValue(problem=problem, problem_mark=node.start_mark)
+        return value
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Return a mapping whose key `null` is that word, as people mean it who write it."""
@@ -200,6 +217,8 @@ def _yaml_problem(text: str, error: yaml.YAMLError) -> str:
     else:
         line = text.count("\n", 0, getattr(error, "position", 0))
         problem = "it holds a control character; delete it"
+    if isinstance(error, _UnusableValue):
+        return f":{line + 1}: {problem}; put quotes around it to make it text"
     return f":{line + 1}: is not valid YAML ({problem})"
 
 

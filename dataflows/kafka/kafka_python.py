@@ -177,13 +177,15 @@ class KafkaPythonClient(Client):
 
     def _embedded_topic(self, name: str) -> Topic:
         """Return a topic of the embedded broker, which creates it when a producer asks for it."""
-        try:
-            producer = self._reach(KafkaProducer)
-            partitions = producer.partitions_for(name)
-            producer.close()
-        except KafkaError as error:
-            raise self._unavailable(error) from None
-        return Topic(name, f"generation-{self._generation}", len(partitions), None)
+
+        def ask(bootstrap_timeout_ms: int, **settings: Any) -> int:
+            producer = KafkaProducer(max_block_ms=bootstrap_timeout_ms, **settings)
+            try:
+                return len(producer.partitions_for(name))
+            finally:
+                producer.close(timeout=0)
+
+        return Topic(name, f"generation-{self._generation}", self._reach(ask), None)
 
     def _reach(self, make: Callable[..., Made], **settings: Any) -> Made:
         return reach(make, self._connection, self._settings | settings)

@@ -14,12 +14,14 @@ from typing import Any, TypeVar
 from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
 
 from fugu.dataflows.base.errors import KafkaUnavailable
+from fugu.dataflows.base.logs import ALOUD
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.kafka_python_refusals import hangs_up, refusal
 
 Made = TypeVar("Made")
 _REACH_SECONDS = 15.0
 _ATTEMPT_SECONDS = (1.0, 3.0, _REACH_SECONDS)
+"""The last one takes what is left, and is announced."""
 _WARNING_SECONDS = 60.0
 
 log = logging.getLogger(__name__)
@@ -66,8 +68,15 @@ def reach(make: Callable[..., Made], connection: Connection, settings: Mapping[s
     errors: list[BaseException] = []
     deadline = time.monotonic() + _REACH_SECONDS
     with _listening(errors):
-        for seconds in _ATTEMPT_SECONDS:
+        for attempt, seconds in enumerate(_ATTEMPT_SECONDS, start=1):
             patience = min(seconds, max(0.0, deadline - time.monotonic()))
+            if attempt == len(_ATTEMPT_SECONDS) > 1:
+                log.warning(
+                    "Kafka at %s does not answer; waiting for it, for %.0f s more",
+                    connection.bootstrap,
+                    patience,
+                    extra=ALOUD,
+                )
             try:
                 made = make(**settings, bootstrap_timeout_ms=int(patience * 1000))
                 _ears.reached = connection

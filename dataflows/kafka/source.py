@@ -3,6 +3,7 @@
 The resume state of a part is the offset after the last batch it emitted.
 """
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -16,6 +17,8 @@ from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
 from fugu.dataflows.base.metrics import RECORDS_IN, SNAPSHOT_AGE, Metrics
 from fugu.dataflows.kafka.client import Bounds, Reader
 from fugu.dataflows.kafka.release_times import ReleaseTimes
+
+log = logging.getLogger(__name__)
 
 _SHORTEST_PAUSE, _LONGEST_PAUSE = timedelta(milliseconds=2), timedelta(milliseconds=20)
 _SHARE_OF_SILENCE = 0.1
@@ -119,6 +122,19 @@ def require_source_offset(topic: str, partition: int, offset: int, bounds: Bound
         )
 
 
+def say_what_is_unread(topic: str, partition: int, offset: int, bounds: Bounds) -> None:
+    """Warn of records behind the last one that was read, where nothing more is read."""
+    if offset < bounds.end:
+        log.warning(
+            "topic %s, partition %d: up to %d records from offset %d on stay unread",
+            topic,
+            partition,
+            bounds.end - offset,
+            offset,
+            extra={"topic": topic, "partition": partition, "offset": offset},
+        )
+
+
 @dataclass(eq=False)
 class KafkaSource(FixedPartitionedSource[Batch, int]):
     """Read some partitions of the source topic.
@@ -160,6 +176,8 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
         self.positions[partition] = offset
         if offset < bounds.end:
             self.waiting.add(partition)
+        if self.stop.requested:  # by --finish
+            say_what_is_unread(self.topic, partition, offset, bounds)
         self.metrics.standing.positions[self.topic, partition] = offset
         self.metrics.put(SNAPSHOT_AGE, time.monotonic(), self.topic, partition)
         return KafkaSourcePart(self, partition)

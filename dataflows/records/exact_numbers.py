@@ -16,6 +16,7 @@ from decimal import Decimal, InvalidOperation
 from math import isfinite
 
 from fugu.dataflows.base.field_paths import flattened
+from fugu.dataflows.base.section import INTEGERS
 from fugu.dataflows.records.json_fields import Record
 
 _AS_WRITTEN = {str, int, bool, type(None)}
@@ -23,7 +24,6 @@ _AS_WRITTEN = {str, int, bool, type(None)}
 _SUSPICIOUS = re.compile(rb"[:,\[\s]-?(?:[0-9.]{16}|[0-9]+(?:\.[0-9]+)?[eE])")
 """Numbers that are long or have an exponent; other text that looks like one is parsed in vain."""
 _LONGEST_INTEGER = 20
-_INTEGERS = range(-(2**63), 2**64)
 
 
 class _Rounded:
@@ -54,7 +54,7 @@ def rounded(
 
 def _integer(digits: str) -> object:
     short = len(digits) <= _LONGEST_INTEGER
-    return int(digits) if short and int(digits) in _INTEGERS else _Rounded()
+    return int(digits) if short and int(digits) in INTEGERS else _Rounded()
 
 
 def _double(digits: str) -> object:

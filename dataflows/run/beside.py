@@ -27,7 +27,12 @@ def written_by_user(file: PipelineFile, plans: Sequence[Plan], name: str) -> Ite
     What ends the writing ends the pipeline, and is raised once that has stopped.
     """
     plan = next((one for one in plans if isinstance(one, PartitionsPlan)), None)
-    if plan is None or not file.pipeline.source.is_repartitioned or plan.finishing is not None:
+    source = file.pipeline.source
+    if plan is None or not source.is_repartitioned:
+        yield
+        return
+    if plan.finishing is not None:
+        log.info("records of %s that are not written by user yet stay there", source.topic)
         yield
         return
     every, failures = file.pipeline.state.every.total_seconds(), list[BaseException]()

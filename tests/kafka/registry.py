@@ -49,28 +49,34 @@ class Registry:
             self._process.wait()
             self._process = None
 
+    @property
+    def client(self) -> Any:
+        """Confluent's client."""
+        return SchemaRegistryClient({"url": self.url})
+
     def register(
         self, subject: str, text: str, kind: str = "AVRO", imported: Mapping[str, str] | None = None
     ) -> int:
         """Register a schema, and return its id; what it imports is in subjects of that name."""
-        client: Any = SchemaRegistryClient({"url": self.url})
         references = []
         for name, other in (imported or {}).items():
-            client.register_schema(name, Schema(other, kind))
+            self.client.register_schema(name, Schema(other, kind))
             references.append(SchemaReference(name, name, 1))
-        number: int = client.register_schema(subject, Schema(text, kind, references))
+        number: int = self.client.register_schema(subject, Schema(text, kind, references))
         return number
 
     def newest(self, subject: str) -> int:
         """The id of the newest schema of a subject."""
-        client: Any = SchemaRegistryClient({"url": self.url})
-        number: int = client.get_latest_version(subject).schema_id
+        number: int = self.client.get_latest_version(subject).schema_id
         return number
+
+    def text(self, subject: str) -> str:
+        """The newest schema of a subject."""
+        return str(self.client.get_latest_version(subject).schema.schema_str)
 
     def require_compatible(self, subject: str) -> None:
         """Refuse schemas of a subject by which what is there cannot be read."""
-        client: Any = SchemaRegistryClient({"url": self.url})
-        client.set_compatibility(subject, "BACKWARD_TRANSITIVE")
+        self.client.set_compatibility(subject, "BACKWARD_TRANSITIVE")
 
     def _answers(self) -> bool:
         try:

@@ -1,4 +1,9 @@
-"""Every format is read by both clients over every feature of a broker, and nothing else leaves."""
+"""Every format is read by both clients over every feature of a broker, and nothing else leaves.
+
+Of releases by a schema only the first five bytes are looked at here, which name the schema that the
+registry has: what they hold is read by deserializers in `test_released_schemas.py`, over the plain
+listener.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
@@ -138,7 +143,7 @@ def put(bootstrap: str, topic: str, records: list[Record], ways: list[str]) -> N
 
 
 def written(pages: Pages) -> dict[str, float]:
-    """How many records were written, by topic; nothing before there are pages."""
+    """How many records were handed over, by topic; nothing before there are pages."""
     try:
         return pages.sums("fugu_records_out_total")
     except OSError:

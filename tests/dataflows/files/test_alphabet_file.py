@@ -92,6 +92,11 @@ def test_a_changed_file_is_refused_at_the_next_start(lines: str, tmp_path: Path)
         ("rest\nlight ", "line 2 begins or ends with a blank; delete it, or put the symbol in"),
         ("rest\n7", "line 2 is not of the kind of line 1: symbols must be all text or all"),
         ('rest\n"light', "line 2 is not a JSON text; end it with a quote"),
+        ("1\n-9223372036854775809", "line 2 is an integer that does not fit into 64 bits; put it"),
+        (
+            "9" * 5000,
+            "line 1 is an integer that does not fit into 64 bits; put it in double quotes",
+        ),
         ("", "lists no symbols; write at least one"),
         (b"\xff\xfe", "is not UTF-8 text"),
     ],

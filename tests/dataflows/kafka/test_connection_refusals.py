@@ -1,6 +1,7 @@
 """A broker that refuses, or hangs up without a word: the error says all that it may mean."""
 
 import socketserver
+import time
 from threading import Thread
 
 import pytest
@@ -9,8 +10,10 @@ from kafka.errors import KafkaError, SaslAuthenticationFailedError, UnsupportedS
 from pydantic import SecretStr
 
 from fugu.dataflows.base.errors import KafkaUnavailable
+from fugu.dataflows.base.logs import silent
 from fugu.dataflows.kafka import kafka_python_reach
 from fugu.dataflows.kafka.connection import Connection, Credentials
+from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
 from fugu.dataflows.kafka.kafka_python_reach import reach
 from fugu.dataflows.kafka.kafka_python_refusals import refusal
 from fugu.dataflows.kafka.kafka_python_settings import settings_of
@@ -29,6 +32,21 @@ def test_a_refused_user_reads_what_to_correct(error: type[KafkaError], says: str
     said = refusal(error(), Connection("localhost:9092", credentials=CREDENTIALS))
     assert said is not None
     assert said.startswith(says)
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+def test_a_broker_that_is_away_is_waited_for_aloud_and_not_for_long(
+    embedded: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(kafka_python_reach, "_ATTEMPT_SECONDS", (0.1, 0.2, 1.0))
+    client = KafkaPythonClient(Connection("127.0.0.1:1", embedded=embedded))
+    begun = time.monotonic()
+    refused = r"^Kafka at 127\.0\.0\.1:1 cannot be reached"
+    with silent(), pytest.raises(KafkaUnavailable, match=refused):
+        client.topic("vitals.raw")
+    assert time.monotonic() - begun < 10
+    [said] = [one.getMessage() for one in caplog.records if one.name.startswith("fugu")]
+    assert said == "Kafka at 127.0.0.1:1 does not answer; waiting for it, for 1 s more"
 
 
 @pytest.mark.parametrize(

@@ -221,6 +221,13 @@ def test_a_key_of_another_kind_is_not_answered_with_itself(tmp_path: Path) -> No
         ("name: a\nx: \x00", "pipeline.yaml:2: is not valid YAML (it holds a control character"),
         ("name: !!python/object:os.system x", "pipeline.yaml:1: is not valid YAML"),
         ("? [a, b]\n: c", "pipeline.yaml:1: is not valid YAML"),
+        (
+            "name: [1,\n18446744073709551616]",
+            "pipeline.yaml:2: an integer does not fit into 64 bits",
+        ),
+        ("name: [1, -9223372036854775809]", "64 bits; put quotes around it to make it text"),
+        (f"name: {'9' * 5000}", "pipeline.yaml:1: YAML takes a value for int, and it is none"),
+        ("name: 2026-02-30", "pipeline.yaml:1: YAML takes a value for timestamp, and it is none"),
         ("name: &again [*again]", "refers to itself or is nested too deeply"),
         ("name: " + "[" * 5000 + "]" * 5000, "refers to itself or is nested too deeply"),
         ("", "it starts with a line such as  name: heart-zones"),
