@@ -239,9 +239,13 @@ class Copy(Rebalance):
         self._assign()
 
     def _give_up_properly(self, partitions: Sequence[int]) -> None:
-        """Commit; where many write to one topic, say that nothing of these is left open there."""
-        for partition in partitions if self.plan.written_log is not None else ():
-            self.owned[partition].left = self.owned[partition].touched = True
+        """Commit, and say in the last blocks that nothing of these partitions is left open.
+
+        An idle one, whose last block is committed, says so only where many write to one topic.
+        """
+        for owned in [self.owned[partition] for partition in partitions]:
+            owned.left = True
+            owned.touched = owned.touched or self.plan.written_log is not None
         self.cut()
 
     def lost(self) -> None:
