@@ -11,14 +11,11 @@ from dataclasses import dataclass
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.copies.by_user import ByUser
+from fugu.dataflows.copies.patience import Patience
 from fugu.dataflows.kafka.client import Bounds, CopyClient, GroupMember, Reader
 from fugu.dataflows.records.origins import origin_of
 
 log = logging.getLogger(__name__)
-
-
-def _wait() -> None:
-    return
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,7 @@ class Positions:
 
     def of(self, partitions: Sequence[int]) -> dict[int, tuple[int, bool]]:
         """Return the next record of each partition, and whether the group knows that."""
-        committed = self.member.committed(partitions, self.seconds, _wait)
+        committed = self._committed(partitions)
         bounds = self.reader.bounds(list(partitions))
         missing = [partition for partition in partitions if committed[partition] is None]
         found = self._never_committed(missing, bounds) if missing else {}
@@ -78,8 +75,24 @@ class Positions:
         return [] if source is None else list(range(source.partitions))
 
     def _knows_any(self) -> bool:
-        committed = self.member.committed(self._every(), self.seconds, _wait)
+        committed = self._committed(self._every())
         return any(position is not None for position in committed.values())
+
+    def _committed(self, partitions: Sequence[int]) -> dict[int, int | None]:
+        """Ask the group, and say once what that waits for."""
+        look = Patience(self._say_what_is_waited_for)
+        return self.member.committed(partitions, self.seconds, lambda: look.is_over or look())
+
+    def _say_what_is_waited_for(self) -> None:
+        log.warning(
+            "consumer group %s: Kafka has not told its positions in topic %s for a second, as "
+            "while a transaction of a process that died is open, which Kafka ends by itself; "
+            "waiting, for %.0f s at most",
+            self.what.group,
+            self.what.source,
+            self.seconds,
+            extra={"topic": self.what.source},
+        )
 
     def _forgotten(self, last: dict[int, int]) -> StartRefused:
         """Report that nobody knows what is written: the newest records may be gone, and older ones

@@ -42,6 +42,8 @@ class Copy(Rebalance):
     settings: CopySettings
     owned: dict[int, Owned[Any]] = field(default_factory=dict, init=False)
     in_flight: int = field(default=0, init=False)
+    beside: Sequence["Copy"] = field(default=(), init=False)
+    """Other copies of the same thread, which wait while this one takes partitions over."""
 
     def __post_init__(self) -> None:
         plan, settings = self.plan, self.settings
@@ -66,6 +68,11 @@ class Copy(Rebalance):
     def metrics(self) -> Metrics:
         """Return where this process counts."""
         return self.plan.metrics
+
+    @property
+    def is_given(self) -> bool:
+        """Return whether partitions are to be taken over."""
+        return bool(self._given)
 
     # between two polls
 
@@ -95,6 +102,10 @@ class Copy(Rebalance):
         if self._lost:
             raise GivenAway(_ALL_GIVEN_AWAY)
         if self._given:
+            if any(one.in_flight for one in self.beside):
+                return []
+            for one in self.beside:
+                one.cut_before_a_wait()
             self.cut()
             self._take_over()
         if self.plan.stop.requested:
@@ -111,6 +122,14 @@ class Copy(Rebalance):
         taken = [Taken(owned, batch) for owned, batch in found]
         self.in_flight += len(taken)
         return taken
+
+    def cut_before_a_wait(self) -> None:
+        """Commit what is open; it would expire while partitions are taken over, which may last."""
+        try:
+            self.cut()
+        except (StartRefused, ShutOut):
+            self._require_counted_in()
+            raise
 
     def _take_over(self) -> None:
         """Take what is given over, and claim it before anything else is written: if this copy dies,
@@ -240,9 +259,13 @@ class Copy(Rebalance):
         self._assign()
 
     def _give_up_properly(self, partitions: Sequence[int]) -> None:
-        """Commit; where many write to one topic, say that nothing of these is left open there."""
-        for partition in partitions if self.plan.written_log is not None else ():
-            self.owned[partition].left = self.owned[partition].touched = True
+        """Commit, and say in the last blocks that nothing of these partitions is left open.
+
+        An idle one, whose last block is committed, says so only where many write to one topic.
+        """
+        for owned in [self.owned[partition] for partition in partitions]:
+            owned.left = True
+            owned.touched = owned.touched or self.plan.written_log is not None
         self.cut()
 
     def lost(self) -> None:

@@ -75,18 +75,22 @@ class CopySourcePart(StatelessSourcePartition[Item]):
     def __init__(self, copies: Sequence[Copy]) -> None:
         self._copies = [*copies]
         self._running = [*copies]
+        for copy in copies:
+            copy.beside = [other for other in copies if other is not copy]
         self._arrived = time.monotonic()
         self._found = False
 
     def next_batch(self) -> list[Item]:
         """Return the next items, with nothing on its way; end once all copies have.
 
-        It is asked again at once while something comes, soon if nothing has come for long.
+        It is asked again at once while something comes, soon if nothing has come for long. Who is
+        to take partitions over comes first, before others have something on its way again.
         """
         if not self._found:
             silence = (time.monotonic() - self._arrived) / 10
             time.sleep(min(max(_SHORTEST_PAUSE_SECONDS, silence), _LONGEST_PAUSE_SECONDS))
-        items = [(copy, taken) for copy in [*self._running] for taken in self._next_of(copy)]
+        in_turn = sorted(self._running, key=lambda copy: not copy.is_given)
+        items = [(copy, taken) for copy in in_turn for taken in self._next_of(copy)]
         if not self._running:
             raise StopIteration
         self._found = bool(items)

@@ -7,7 +7,7 @@ what is committed; so whoever may only be slow is given time to commit before.
 import logging
 import time
 from collections.abc import Iterable
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from fugu.dataflows.base.errors import DeliveryFailed
@@ -29,7 +29,8 @@ log = logging.getLogger(__name__)
 class Predecessors:
     """Shut out those that owned partitions before the copy called `instance`, once in a takeover.
 
-    A transaction lasts so many `milliseconds` at most.
+    A transaction lasts so many `milliseconds` at most. `tried` holds whom this takeover has tried
+    to shut out.
     """
 
     plan: Plan
@@ -37,7 +38,7 @@ class Predecessors:
     state: StateTopic
     instance: str
     milliseconds: int
-    shut_out: set[str] = field(default_factory=set, init=False)
+    tried: set[str] = field(default_factory=set, init=False)
     _slow: set[int] = field(default_factory=set, init=False)
 
     def end_owner(self, header: Header | None) -> None:
@@ -49,17 +50,18 @@ class Predecessors:
             self._end(header)
 
     def end_open(self, partition: int) -> None:
-        """Abort what any of them has left open in the state of a partition.
+        """Abort what one of them has left open in the state of a partition.
 
         Whoever sends the position of a partition has written a block of it before, in the same
-        transaction. Where none is open there, Kafka is slow, and nobody is to blame for that.
+        transaction. Committed records can be read up to the first one that is open; what is behind
+        it may be committed. Where no block is open, Kafka is slow, and no copy is to blame.
         """
         topic, place = self.state.topic.name, self.state.place(partition)
         with closing(self.client.reader(topic)) as reader:
             start = reader.bounds([place])[place].end
         with closing(self.client.reader(topic, committed=False)) as reader:
-            bounds = Bounds(start, reader.bounds([place])[place].end)
-            found = [*headers(reader, place, bounds, self.state.opened)]
+            first = Bounds(start, min(start + 1, reader.bounds([place])[place].end))
+            found = [*headers(reader, place, first, self.state.opened)]
         self._end_all(found)
         if not found and partition not in self._slow:
             self._slow.add(partition)
@@ -95,13 +97,22 @@ class Predecessors:
 
     def _end(self, header: Header) -> None:
         owner = header.instance
-        if owner == self.instance or owner in self.shut_out:
+        if owner == self.instance or owner in self.tried:
             return
-        self.shut_out.add(owner)
-        log.info("copy %s left a transaction open; it is aborted", owner)
+        self.tried.add(owner)
         identity = transactional_id(self.plan.name, owner)
-        with suppress(DeliveryFailed):
+        try:
             self.client.copy_writer(identity, self.milliseconds).close()
+        except DeliveryFailed as error:
+            log.warning(
+                "what copy %s has left open could not be aborted; Kafka does it %g s after it "
+                "began. %s",
+                owner,
+                self.milliseconds / 1000,
+                error,
+            )
+        else:
+            log.info("copy %s is shut out, and what it had left open is aborted", owner)
 
     def _died(self, header: Header) -> bool:
         return not header.left and header.instance != self.instance

@@ -71,7 +71,7 @@ class Takeover:
 
     def owned(self, partitions: Sequence[int], member: GroupMember) -> list[Owned[Any]]:
         """Return partitions as their last owners left them; `StartRefused` if they cannot be."""
-        self.predecessors.shut_out.clear()
+        self.predecessors.tried.clear()
         taken = [self._owned(one, self._committed(one, member)) for one in partitions]
         self.predecessors.free_the_log(header for _, header in taken)
         return [owned for owned, _ in taken]

@@ -10,7 +10,7 @@ import logging
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -25,7 +25,7 @@ from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.child import Child
 from fugu.dataflows.run.endpoint import Endpoint
-from fugu.dataflows.run.stopping import stop_on_signals
+from fugu.dataflows.run.stopping import GRACE_SECONDS, stop_on_signals
 from fugu.dataflows.run.supervisor import stopped
 from fugu.dataflows.state.durable_file import replace_durably
 
@@ -89,25 +89,33 @@ class Folder:
         pipeline goes on as it was read before.
         """
         contents = self._contents()
-        for path in [path for path in self.tenants if path not in contents]:
+        gone = [path for path in self.tenants if path not in contents]
+        for path in gone:
             log.info("%s: its file is gone", self.tenants[path].name)
-            self._end(path)
+        beginning = self._beginning(contents)
+        self._end([*gone, *(path for path in beginning if path in self.tenants)])
+        for path, (file, copy) in beginning.items():
+            self._begin(path, contents[path], file, copy)
+
+    def _beginning(self, contents: Mapping[Path, bytes]) -> dict[Path, tuple[PipelineFile, Path]]:
+        """Return the files to begin with, and their copies; say which cannot be run."""
+        beginning = dict[Path, tuple[PipelineFile, Path]]()
+        names = {path: one.name for path, one in self.tenants.items() if path in contents}
         for path, content in contents.items():
             known = self.tenants.get(path)
             if known is not None and known.content == content and not known.child.is_hopeless:
                 continue
             try:
                 file = PipelineFile.read(path, copy := self._copy_of(path, content))
-                self._refuse_another_of(file)
+                self._refuse_another_of(file, names)
                 if known is not None:
                     require_going_on(file)
             except FuguError as error:
                 runs_on = known is not None and not known.child.is_hopeless
                 log.error("%s: %s%s", path.name, error, " It goes on as before." if runs_on else "")
                 continue
-            if known is not None:
-                self._end(path)
-            self._begin(path, content, file, copy)
+            beginning[path], names[path] = (file, copy), file.pipeline.name
+        return beginning
 
     def _contents(self) -> Mapping[Path, bytes]:
         found = dict[Path, bytes]()
@@ -131,11 +139,12 @@ class Folder:
                     found[path] = self.tenants[path].content
         return found
 
-    def _refuse_another_of(self, file: PipelineFile) -> None:
+    @staticmethod
+    def _refuse_another_of(file: PipelineFile, names: Mapping[Path, str]) -> None:
         """Refuse a name that another pipeline has: pseudonyms, noise and topics depend on it."""
         name = file.pipeline.name
-        for path, tenant in self.tenants.items():
-            if tenant.name == name and path != file.path:
+        for path, other in names.items():
+            if other == name and path != file.path:
                 raise ConfigurationError(f"name: {name} is that of {path.name}; write another one.")
 
     def _copy_of(self, path: Path, content: bytes) -> Path:
@@ -163,17 +172,24 @@ class Folder:
         self.tenants[path] = Tenant(path, content, copy, file.pipeline.name, child, endpoint)
         child.start()
 
-    def _end(self, path: Path) -> None:
-        tenant = self.tenants.pop(path)
-        stopped([tenant.child])
-        tenant.endpoint.close()
+    def _end(self, paths: Collection[Path]) -> None:
+        """Stop pipelines together, which takes no longer than the slowest one."""
+        ending = [self.tenants.pop(path) for path in paths]
+        running = [tenant.name for tenant in ending if not tenant.child.has_ended()]
+        if running:
+            log.info(
+                "stopping %s; what has not stopped within %g s is killed",
+                ", ".join(running),
+                GRACE_SECONDS,
+            )
+        stopped([tenant.child for tenant in ending])
+        for tenant in ending:
+            tenant.endpoint.close()
 
     def stop(self) -> list[str]:
         """Stop all gracefully; return the names of those that had no graceful end."""
         children = [tenant.child for tenant in self.tenants.values()]
-        stopped(children)
-        for tenant in self.tenants.values():
-            tenant.endpoint.close()
+        self._end([*self.tenants])
         self._copies.cleanup()
         return [child.name for child in children if not (child.is_graceful or child.is_hopeless)]
 

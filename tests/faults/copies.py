@@ -16,6 +16,7 @@ from fugu.dataflows.copies.settings import CopySettings
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.streams import StreamsPlan
+from fugu.dataflows.kafka.client import CopyWriter
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.state.state_topic import StateTopic
@@ -220,6 +221,10 @@ class House:
         copy = self.copies.join("successor", change)
         self.copies.settle(self.copies.planned.plan.fingerprint.partitions)
         return copy
+
+    def open_elsewhere(self, identity: str) -> CopyWriter:
+        """What writes under a transactional id and commits nothing."""
+        return self.copies.planned.client.copy_writer(identity, 60_000)
 
     def require_one_outcome_each(self, partition: int = 0) -> None:
         """Every record has one committed release, and nobody ever sees two draws for one."""

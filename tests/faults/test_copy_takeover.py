@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from fugu.dataflows.base.errors import GivenAway, ReleaseMismatch, StartRefused
+from fugu.dataflows.base.errors import DeliveryFailed, GivenAway, ReleaseMismatch, StartRefused
 from fugu.dataflows.base.metrics import FOREIGN_WRITES
 from fugu.dataflows.copies.accounts import Account
+from fugu.dataflows.copies.instance import transactional_id
 from fugu.dataflows.copies.planning import planned
+from fugu.dataflows.copies.predecessors import Predecessors
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.group_metadata import GroupMetadata
 from fugu.dataflows.kafka.native.copy_writer import NativeCopyWriter
@@ -22,6 +24,7 @@ from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state import changelog
+from fugu.dataflows.state.changelog import FIRST, Header, Progress, written
 from tests.faults.copies import FEW, House, committed, run_to_its_end, step, take_in
 from tests.kafka.pipelines import OTHER_SECRET, PATIENCE_SECONDS
 from tests.kafka.records import Placed, Record, produce, read_topic
@@ -274,12 +277,77 @@ def test_a_broker_that_is_slow_to_tell_positions_shuts_out_no_copy_that_lives(
     with caplog.at_level("INFO"):
         house.copies.settle(1, 1)
     assert "no transaction of a copy is open; waiting" in caplog.text
-    assert second._takeover.predecessors.shut_out == set()
+    assert second._takeover.predecessors.tried == set()
     house.feed(partitions=[0, 1])
     for copy in (first, second):
         take_in(copy, house.fed, *copy.owned)
         copy.cut()
     assert committed(house.bootstrap, house.document) == 4 * FEW
+
+
+@pytest.mark.slow
+def test_what_others_have_open_in_the_sink_shuts_out_no_copy_that_gave_its_partition_up(
+    make: Callable[[int], House],
+) -> None:
+    """As a broker that is slow to mark a commit: nothing of the copy is open."""
+    house = make(2)
+    first = house.first()
+    sink, open_in_sink = house.document["sink"]["topic"], house.open_elsewhere("fugu-test-foreign")
+    for partition in (0, 1):
+        open_in_sink.put(sink, partition, [(b"open", b"transaction")])
+    open_in_sink.acknowledge()
+    take_in(first, house.feed(partitions=[0, 1]))
+    second = house.copies.join("second")
+    with closing(open_in_sink):
+        began = time.monotonic()
+        Timer(3.0, open_in_sink.abandon).start()
+        house.copies.settle(1, 1)
+    assert time.monotonic() - began > 2.5
+    assert second._takeover.predecessors.tried == set()
+    house.feed(partitions=[0, 1])
+    for copy in (first, second):
+        take_in(copy, house.fed, *copy.owned)
+        copy.cut()
+    assert committed(house.bootstrap, house.document) == 4 * FEW
+
+
+def test_of_those_who_write_to_a_state_only_who_holds_it_up_is_shut_out(
+    house: House, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What could not be aborted is said, and not that it was."""
+    copy = house.first()
+    take_in(copy, house.feed())
+    made = house.copies.planned
+    dead = house.open_elsewhere(transactional_id(made.plan.name, "dead"))
+    with closing(dead):
+        dead.put(house.state, 0, [(b"9/0/0/1", block_of("dead"))])
+        dead.acknowledge()
+        copy.cut()
+        looking = Predecessors(made.plan, made.client, made.state, "looking", 10_000)
+        with caplog.at_level("INFO"), monkeypatch.context() as planted:
+            planted.setattr(NativeCopyWriter, "__init__", _without_a_right)
+            looking.end_open(0)
+        assert "what copy dead has left open could not be aborted" in caplog.text
+        assert "Grant Write" in caplog.text
+        assert "is shut out" not in caplog.text
+        looking.tried.clear()
+        with caplog.at_level("INFO"):
+            looking.end_open(0)
+        assert looking.tried == {"dead"}
+        assert "copy dead is shut out" in caplog.text
+    take_in(copy, house.feed())
+    copy.cut()
+    house.require_one_outcome_each()
+
+
+def block_of(instance: str) -> bytes:
+    """What a copy writes that claims a partition."""
+    said = Progress(position=0, ends={}, published={}, instance=instance, epoch=1)
+    return written(Header(**said.model_dump(), partition=0, before=FIRST.hex()), b"")
+
+
+def _without_a_right(*_: Any) -> None:
+    raise DeliveryFailed("Grant Write on transactional ids.")
 
 
 class _Slow:

@@ -1,19 +1,21 @@
 """A merge, and the internal log that it reads, go to other copies, and nothing counts twice."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 from threading import Timer
+from typing import Any
 
 import pytest
 
 from fugu.dataflows.base.errors import GivenAway, ReleaseMismatch, ShutOut, StartRefused
 from fugu.dataflows.copies import transaction
 from fugu.dataflows.copies.copy import Copy
-from fugu.dataflows.copies.owned import Taken
+from fugu.dataflows.copies.dataflow import CopySourcePart
+from fugu.dataflows.copies.owned import Owned, Taken
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.records.published import RELEASE_HEADER
@@ -274,5 +276,44 @@ def test_partial_sums_that_a_dead_copy_left_open_hold_up_nobody_once_it_has_a_su
         other.acknowledge()
         third = copies.add(merges=False)
         copies.until(lambda: len(third.owned) == PARTITIONS)
-    shut_out = third._takeover.predecessors.shut_out
-    assert not shut_out, "what was given up properly has nothing open"
+    tried = third._takeover.predecessors.tried
+    assert not tried, "what was given up properly has nothing open"
+
+
+def test_a_takeover_that_may_last_finds_nothing_open_of_the_other_copies_of_its_process(
+    city: City, copies: Led, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transaction of theirs would expire meanwhile. It waits while batches are on their way."""
+    gone, merger = bound(city, copies), copies.add(merges=True)
+    merge(copies, merger)
+    assert not city.read(city.copied, "topic")[0]
+    bounder = copies.add(merges=False)
+    found, owned = list[int](), bounder._takeover.owned
+
+    def taken_over(*given: Any) -> list[Owned[Any]]:
+        found.append(len(city.read(city.copied, "topic")[0]))
+        return owned(*given)
+
+    monkeypatch.setattr(bounder._takeover, "owned", taken_over)
+    part = CopySourcePart([bounder, merger])
+    gone.close()
+    merger.in_flight += 1
+    lead(part, lambda: bounder.is_given)
+    lead(part, lambda: bounder.is_given, times=3)
+    assert found == []
+    merger.in_flight -= 1
+    lead(part, lambda: len(bounder.owned) == PARTITIONS)
+    assert found
+    assert found[0] == len(city.read(city.copied, "topic", "read_uncommitted")[0]) > 0
+    copies.running.remove(gone)
+    finish(city, copies, bounder, merger)
+
+
+def lead(part: CopySourcePart, reached: Callable[[], bool], times: int = 1) -> None:
+    """Do what bytewax does, so often that this is reached so many times."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while times:
+        assert time.monotonic() < deadline, "it is not reached"
+        for copy, taken in part.next_batch():
+            copy.write(taken, copy.published(copy.sanitized(taken, copy.decoded(taken))))
+        times -= reached()

@@ -1,11 +1,16 @@
 """What is written of a record of the source, and where; without Kafka."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from fugu.dataflows.base.batches import Batch, Header, Reason
 from fugu.dataflows.copies.by_user import ByUser
+from fugu.dataflows.copies.by_user_positions import Positions
+from fugu.dataflows.kafka.client import Bounds, CopyClient, GroupMember, Reader
 from fugu.dataflows.kafka.partitioner import partition_of
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.envelopes import CloudEvents
@@ -93,3 +98,40 @@ def test_records_of_other_writers_are_refused_and_move_no_time() -> None:
         (16, Reason.NOT_FORWARDED),
     ]
     assert decoded.refused.offsets == [13]
+
+
+class Slow:
+    """A member of a group that is not told positions at once."""
+
+    def committed(
+        self, partitions: Sequence[int], seconds: float, meanwhile: Callable[[], object]
+    ) -> dict[int, int | None]:
+        for _ in range(4):
+            meanwhile()
+            time.sleep(0.6)
+        return dict.fromkeys(partitions, 7)
+
+
+class Ten:
+    """Reads a topic with ten records in every partition."""
+
+    def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
+        return dict.fromkeys(partitions, Bounds(0, 10))
+
+    def close(self) -> None:
+        """Close nothing."""
+
+
+@pytest.mark.slow
+def test_waiting_for_positions_is_said_once_and_until_when(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    client = cast(CopyClient, SimpleNamespace(reader=lambda topic: Ten()))
+    reader, member = cast(Reader, Ten()), cast(GroupMember, Slow())
+    positions = Positions(by_user(), client, reader, member, 70.0)
+    assert positions.of([3]) == {3: (7, True)}
+    said = [one for one in caplog.messages if "positions" in one]
+    assert len(said) == 1
+    assert "consumer group fugu.zones.by-user" in said[0]
+    assert "topic raw" in said[0]
+    assert "for 70 s at most" in said[0]

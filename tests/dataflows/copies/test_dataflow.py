@@ -26,6 +26,8 @@ began, asked = time.monotonic(), 0
 
 
 class Idle:
+    is_given = False
+
     def next_batch(self):
         global asked
         asked += 1

@@ -25,6 +25,22 @@ signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 open({mark!r}, "a").write("begun\\n")
 time.sleep(600)
 """
+MUTUAL = """
+import signal, sys, time
+from pathlib import Path
+mark = Path({mark!r})
+
+def end(*_):
+    mark.with_suffix(".asked").touch()
+    while len([*mark.parent.glob("mutual*.asked")]) < 2:
+        time.sleep(0.01)
+    sys.exit(0)
+
+signal.signal(signal.SIGTERM, end)
+mark.write_text("begun")
+time.sleep(600)
+"""
+"""Ends once another one was asked to, too."""
 REFUSED = "import sys; sys.exit(78)"
 
 
@@ -36,7 +52,8 @@ class Watched(Folder):
         super().__init__(folder, self._small)
 
     def _small(self, path: Path, _: int) -> list[str]:
-        script = REFUSED if path.stem.startswith("refused") else RUNS
+        kind = path.stem.split("-")[0]
+        script = {"refused": REFUSED, "mutual": MUTUAL}.get(kind, RUNS)
         return [sys.executable, "-c", script.format(mark=str(self.mark(path.stem)))]
 
     def mark(self, name: str) -> Path:
@@ -124,6 +141,25 @@ def test_a_folder_that_is_not_there_for_a_while_stops_nobody(
     assert not tenant.child.has_ended()
     folder.folder.rmdir()
     away.rename(folder.folder)
+
+
+def test_those_that_change_or_go_are_stopped_together_and_the_log_says_for_how_long(
+    folder: Watched, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("mutual-changed", "mutual-gone", "same"):
+        folder.put(name)
+    folder.reload()
+    folder.until(lambda: all(map(folder.begun, ("mutual-changed", "mutual-gone", "same"))))
+    before = {tenant.name: tenant.child for tenant in folder.tenants.values()}
+    folder.put("mutual-changed", 2.0)
+    (folder.folder / "mutual-gone.yaml").unlink()
+    with caplog.at_level("INFO"):
+        folder.reload()
+    said = "stopping mutual-gone, mutual-changed; what has not stopped within 25 s is killed"
+    assert said in caplog.text
+    assert "is killed" not in caplog.text.replace(said, "")
+    assert before["mutual-changed"].is_graceful
+    assert sorted(tenant.name for tenant in folder.tenants.values()) == ["mutual-changed", "same"]
 
 
 @pytest.fixture
