@@ -91,6 +91,7 @@ TABLE = {
     "kafka/replayed_releases.py ReplayedReleases._explain_by_time": LATER + MISMATCH,
     "kafka/replayed_releases.py ReplayedReleases._explain_unmatched": LATER + MISMATCH,
     "kafka/replayed_releases.py ReplayedReleases.without_published": LATER + MISMATCH,
+    "kafka/sink.py KafkaSink._settled_bounds": LATER + "another producer's transaction is open",
     "kafka/sink.py require_sink_offset": LOOK,
     "kafka/source.py require_source_offset": LOOK,
     "monitoring/server.py _listening": LOOK,
