@@ -31,6 +31,7 @@ class Kind(StrEnum):
     BUDGETS_NEARLY_SPENT = "budgets_nearly_spent"
     TOPIC_REPLACED = "topic_replaced"
     PARTITIONS_ADDED = "partitions_added"
+    TOPICS_UNSEEN = "topics_unseen"
 
 
 Place = tuple[Kind, str, int | None]
