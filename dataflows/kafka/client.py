@@ -85,6 +85,11 @@ class Reader(Protocol):
     def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
         """Return where each partition starts and ends now."""
 
+    def bounds_now(self, partitions: Sequence[int], seconds: float) -> dict[int, Bounds | str]:
+        """Return the same, or why Kafka does not say it of a partition; in so many seconds at most,
+        without those that were not asked for by then."""
+        return {**self.bounds([*partitions])}
+
     def position(self, partition: int) -> int | None:
         """Return the next offset of an assigned partition, past control records; never wait."""
 

@@ -28,6 +28,7 @@ COMMAND = "of a command that writes the state anew, not of a start"
 LATER = "met later, by what nobody can know before: "
 MISMATCH = "a replay makes other content than what was published"
 GIVEN = LATER + "a partition is looked at by whoever the consumer group gives it to"
+WATCH = "of what looks beside the dataflow, which goes on, and says it in a notice"
 TABLE = {
     "copies/accounts.py Account._digests": GIVEN,
     "copies/accounts.py Account.look": GIVEN,
@@ -95,6 +96,7 @@ TABLE = {
     "kafka/sink.py require_sink_offset": LOOK,
     "kafka/source.py require_source_offset": LOOK,
     "monitoring/server.py _listening": LOOK,
+    "monitoring/source_watch.py SourceWatch._look": WATCH,
     "run/run.py _run_shard": LATER + "bytewax finds what it wrote itself not to be there",
     "stages/batch_result.py sanitized": LATER + "a stream cannot pay for a release",
     "state/directory.py StateDirectory.lock": "said as `in use`: it may stop, and exits with 1",
