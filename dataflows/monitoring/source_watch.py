@@ -112,7 +112,13 @@ class SourceWatch:
             _note(self.open_since, partition, now, waits=behind, moved=moved)
             self._seen[partition] = position
 
+    def _show_unowned(self, partition: int, position: int | None, bounds: Bounds) -> None:
+        """Show the lag of a partition that nobody reads, behind what the group has committed."""
+        self._seen[partition] = max(position or 0, bounds.start)
+        self._metrics.put(LAG, max(0, bounds.end - self._seen[partition]), self.topic, partition)
+
     def _forget(self, partition: int) -> None:
+        self._metrics.drop(LAG, self.topic, partition)
         known: dict[int, Any]
         for known in (self.waiting_since, self.open_since, self.silent_since, self._seen):
             known.pop(partition, None)
@@ -121,7 +127,7 @@ class SourceWatch:
         readers: dict[bool, Reader] = {}
         while not self._stopped.is_set():
             self._try_to_look(readers)
-            waits = self._partitions() or self._metrics.standing.spare
+            waits = self._partitions() or self._unowned() or self._metrics.standing.spare
             self._stopped.wait(LOOK_SECONDS if waits else _OPENING_SECONDS)
         _close(readers)
 
@@ -139,7 +145,8 @@ class SourceWatch:
             _close(readers)
 
     def _look(self, readers: Mapping[bool, Reader]) -> None:
-        partitions = self._partitions()
+        read, unowned = self._partitions(), self._unowned()
+        partitions = sorted({*read, *unowned})
         for partition in (self._seen.keys() | self.silent_since.keys()) - set(partitions):
             self._forget(partition)
         asked = partitions or [_ANY]  # whoever reads nothing waits for Kafka, too
@@ -156,8 +163,11 @@ class SourceWatch:
             self.silent_since[partition] = since, reason
         for partition in found:
             self.silent_since.pop(partition, None)
-        ends, all_ends = ({one: pair[k].end for one, pair in found.items()} for k in (0, 1))
+        told = {one: pair for one, pair in found.items() if one not in unowned}
+        ends, all_ends = ({one: pair[k].end for one, pair in told.items()} for k in (0, 1))
         self.compare(ends, all_ends)
+        for partition in unowned.keys() & found.keys():
+            self._show_unowned(partition, unowned[partition], found[partition][0])
 
     def _bounds(
         self, readers: Mapping[bool, Reader], partitions: Sequence[int]
@@ -191,6 +201,15 @@ class SourceWatch:
     def _partitions(self) -> list[int]:
         positions = dict(self._metrics.standing.positions)
         return sorted(partition for topic, partition in positions if topic == self.topic)
+
+    def _unowned(self) -> dict[int, int | None]:
+        """Return the positions of partitions that no process of the pipeline has."""
+        read, unowned = self._partitions(), dict(self._metrics.standing.unowned)
+        return {
+            partition: position
+            for (topic, partition), position in unowned.items()
+            if topic == self.topic and partition not in read
+        }
 
 
 def _close(readers: dict[bool, Reader]) -> None:
