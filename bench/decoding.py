@@ -93,6 +93,7 @@ class _OneSchema:
     found: SchemaText
     url: str = ""
     away_since: float | None = None
+    away_because: str = ""
 
     def prepare(self) -> None:
         """Do nothing."""

@@ -95,7 +95,12 @@ COLLECTION_AFFECTED = Metric(
     "How many ticks of an interval that is open at the newest figure can differ, the most.",
     ("topic", "collection"),
 )
-LAG = Metric("fugu_lag_records", "gauge", "Offsets between what was read and the source's end.")
+LAG = Metric(
+    "fugu_lag_records",
+    "gauge",
+    "Offsets between what was read and the source's end.",
+    largest=True,
+)
 SNAPSHOT_AGE = Metric(
     "fugu_last_snapshot_age_seconds", "age", "Time since the last snapshot, or since reading began."
 )
@@ -207,6 +212,10 @@ class Metrics:
         numbers = self._numbers.get(metric)
         if numbers is not None:
             numbers[tuple(map(str, labels))] = value
+
+    def drop(self, metric: Metric, *labels: str | int) -> None:
+        """Show a number no more."""
+        self._numbers.get(metric, {}).pop(tuple(map(str, labels)), None)
 
     def forget(self, topic: str, partition: int) -> None:
         """Drop gauges and ages of a partition that another process owns now."""

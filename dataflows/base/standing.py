@@ -3,6 +3,7 @@
 Each entry is written by the thread that owns it; the thread that looks reads copies.
 """
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -48,6 +49,14 @@ class TimesRead:
 
 
 @dataclass
+class Joining:
+    """Hold since when a process waits for a consumer group, and the last error."""
+
+    since: float
+    error: str = ""
+
+
+@dataclass
 class Standing:
     """Hold positions, stream times and the progress of the merge, of one process.
 
@@ -57,6 +66,9 @@ class Standing:
     `times_read`: the times of the last records of a partition, where a field holds them.
     `ahead_of_kafka`: how many records of a partition were refused because that time is far ahead of
     Kafka's. `spare`: the process shares a consumer group, which has no partition for it now.
+    `joining`: topics of which a group has told this process nothing since it joined. `unowned`:
+    positions in partitions that a group has given to no process of the pipeline, None where there
+    is none yet.
     """
 
     positions: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -67,6 +79,21 @@ class Standing:
     times_read: dict[int, TimesRead] = field(default_factory=dict)
     ahead_of_kafka: dict[int, int] = field(default_factory=dict)
     spare: bool = False
+    joining: dict[str, Joining] = field(default_factory=dict)
+    unowned: dict[tuple[str, int], int | None] = field(default_factory=dict)
+
+    def joins(self, topic: str) -> None:
+        """Note that a group is asked for partitions of a topic from now on."""
+        self.joining[topic] = Joining(time.monotonic())
+
+    def joined(self, topic: str) -> None:
+        """Note that it has told which ones there are for this process, if any."""
+        self.joining.pop(topic, None)
+
+    def troubled(self, topic: str, error: str) -> None:
+        """Note why that is tried again."""
+        if topic in self.joining:
+            self.joining[topic].error = error
 
     def forget(self, topic: str, partition: int) -> None:
         """Drop what is known of a partition of the source that another process owns now."""

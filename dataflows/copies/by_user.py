@@ -23,6 +23,15 @@ _LONGEST_EVERY = 0.25
 _LARGEST_BYTES = 1_000_000
 
 
+def group_by_user(pipeline: str) -> str:
+    """Return the consumer group of those that write by user.
+
+    >>> group_by_user("heart-zones")
+    'fugu.heart-zones.by-user'
+    """
+    return f"{identity_of(pipeline)}.by-user"
+
+
 @dataclass(frozen=True)
 class ByUser:
     """Say what is written where: a topic, and so many partitions of another one."""
@@ -52,7 +61,7 @@ class ByUser:
     @property
     def group(self) -> str:
         """Return the consumer group of those that write."""
-        return f"{identity_of(self.pipeline)}.by-user"
+        return group_by_user(self.pipeline)
 
     def outgoing(self, batch: Batch) -> list[Outgoing]:
         """Return the records of a batch for each partition of their users.

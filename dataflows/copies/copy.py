@@ -62,6 +62,7 @@ class Copy(Rebalance):
         self._intake = intake_of(plan, self._reader, self._times)
         standby = settings.standby
         self._takeover = Takeover(plan, self.client, self.state, name, length, standby)
+        self.metrics.standing.joins(self._topic)
         self._member = self.client.member(identity_of(plan.name), self._topic, self)
 
     @property
@@ -244,6 +245,7 @@ class Copy(Rebalance):
         known = self.plan.fingerprint.partitions  # those that were added since are not read
         self._given += [one for one in partitions if one < known]
         self._member_id = member
+        self.metrics.standing.joined(self._topic)
         self._note_spare()
 
     def taken(self, partitions: Sequence[int]) -> None:
@@ -257,6 +259,9 @@ class Copy(Rebalance):
         self._takeover.given_up(partitions)
         self._note_spare()
         self._assign()
+
+    def troubled(self, error: str) -> None:
+        self.metrics.standing.troubled(self._topic, error)
 
     def _give_up_properly(self, partitions: Sequence[int]) -> None:
         """Commit, and say in the last blocks that nothing of these partitions is left open.

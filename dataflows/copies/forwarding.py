@@ -79,6 +79,7 @@ class Forwarder(Rebalance):
         self._intake = Intake(
             what.source, self._reader, what.max_batch, what.codec.is_ready, self.metrics
         )
+        self.metrics.standing.joins(what.source)
         self._member = self.client.member(what.group, what.source, self)
         try:
             self._write_on()
@@ -155,6 +156,10 @@ class Forwarder(Rebalance):
     def given(self, partitions: Sequence[int], member: str) -> None:
         self._given += partitions
         self._member_id = member
+        self.metrics.standing.joined(self.what.source)
+
+    def troubled(self, error: str) -> None:
+        self.metrics.standing.troubled(self.what.source, error)
 
     def taken(self, partitions: Sequence[int]) -> None:
         """Commit, and forget; the next owner is told once this returns."""

@@ -149,10 +149,15 @@ class Plan(ABC):
                 self._wait,
                 None if sinks else source.times,
                 owner,
+                self._is_stopped,
             )
             op.output(output.sink_step, op.map_value(output.step, items, output.records), sink)
             sinks.append(sink)
         return Shard(flow, source, tuple(sinks))
+
+    def _is_stopped(self) -> bool:
+        """Return whether nothing is published any more; who finishes is asked to stop, and does."""
+        return self.stop.requested and self.finishing is None
 
     def require_resumable(self) -> None:
         """Raise what resuming would refuse: topics that lost what it goes on with.

@@ -7,7 +7,7 @@ Failures are `fugu.dataflows.base.errors`, whose texts hold coordinates and neve
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.kafka.group_metadata import GroupMetadata
@@ -84,6 +84,11 @@ class Reader(Protocol):
 
     def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
         """Return where each partition starts and ends now."""
+
+    def bounds_now(self, partitions: Sequence[int], seconds: float) -> dict[int, Bounds | str]:
+        """Return the same, or why Kafka does not say it of a partition; in so many seconds at most,
+        without those that were not asked for by then."""
+        return {**self.bounds([*partitions])}
 
     def position(self, partition: int) -> int | None:
         """Return the next offset of an assigned partition, past control records; never wait."""
@@ -182,6 +187,50 @@ class Rebalance(Protocol):
     def lost(self) -> None:
         """Give all partitions up: they may be those of others already."""
 
+    def troubled(self, error: str) -> None:
+        """Hear why the group cannot be joined now; it is tried again."""
+        return
+
+
+Place = tuple[str, int]
+"""Names a topic and a partition."""
+GroupState = Literal["settled", "dealing", "empty"]
+"""Says whether a group has dealt its partitions out, is about to, or has no members."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """Describe a member of a consumer group by what it calls itself, where it is and what it has.
+
+    `is_own`: it is a copy of the pipeline that asks, or a part of one.
+    """
+
+    client: str
+    host: str
+    is_own: bool
+    partitions: frozenset[Place]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Describe a consumer group; what members have is known of a settled one only."""
+
+    state: GroupState
+    members: Sequence[Member]
+
+
+class Groups(Protocol):
+    """Look at consumer groups without being a member; `KafkaUnavailable` where nobody answers."""
+
+    def group(self, name: str) -> Group:
+        """Return who is in a group."""
+
+    def committed(self, name: str, places: Sequence[Place]) -> dict[Place, int | None]:
+        """Return committed positions as they are now, None where there is none."""
+
+    def partitions(self, topic: str) -> int:
+        """Return how many partitions a topic has."""
+
 
 class GroupMember(Protocol):
     """Belong to a consumer group that deals out the partitions of one topic."""
@@ -228,6 +277,9 @@ class CopyClient(Client, Protocol):
 
     def member(self, group: str, topic: str, rebalance: Rebalance) -> GroupMember:
         """Join a group for a topic, cooperatively."""
+
+    def groups(self) -> Groups:
+        """Return what looks at consumer groups."""
 
     def copy_writer(self, identity: str, milliseconds: int) -> CopyWriter:
         """Return a writer; whoever had this transactional id before is shut out, and what that

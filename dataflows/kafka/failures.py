@@ -9,6 +9,8 @@ from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.errors import DeliveryFailed, KafkaUnavailable, StartRefused
 
 SILENCE_SECONDS = 5
+EACH_SECONDS = 1.0
+"""How long one partition is asked for that may have no leader, while others wait."""
 _GIVE_UP_SECONDS = 120
 _SCAN_SECONDS = 60
 _SCAN_RECORDS = 10_000

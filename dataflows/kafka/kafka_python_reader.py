@@ -1,6 +1,7 @@
 """Read topics through consumers of kafka-python."""
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kafka import KafkaConsumer, TopicPartition
@@ -8,13 +9,20 @@ from kafka.errors import (
     AuthorizationError,
     KafkaError,
     OffsetOutOfRangeError,
+    UnknownTopicOrPartitionError,
     UnsupportedCodecError,
 )
 
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.kafka.client import Bounds, Reader
-from fugu.dataflows.kafka.failures import offset_gone, offsets_unreadable, scan, topic_unreadable
+from fugu.dataflows.kafka.failures import (
+    EACH_SECONDS,
+    offset_gone,
+    offsets_unreadable,
+    scan,
+    topic_unreadable,
+)
 from fugu.dataflows.kafka.kafka_python_refusals import right_missing
 
 
@@ -48,13 +56,24 @@ class KafkaPythonReader(Reader):
         return [_batch(partition.partition, records) for partition, records in polled.items()]
 
     def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
-        topic_partitions = [TopicPartition(self._topic, partition) for partition in partitions]
         try:
-            starts = self._consumer.beginning_offsets(topic_partitions)
-            ends = self._consumer.end_offsets(topic_partitions)
+            return self._bounds(partitions)
         except KafkaError as error:
             raise offsets_unreadable(self._topic, type(error).__name__) from None
-        return {tp.partition: Bounds(starts[tp], ends[tp]) for tp in topic_partitions}
+
+    def bounds_now(self, partitions: Sequence[int], seconds: float) -> dict[int, Bounds | str]:
+        """Ask for all at once; one by one where Kafka does not say it of some."""
+        until = time.monotonic() + seconds
+        try:
+            return {**self._bounds(partitions, EACH_SECONDS)}
+        except KafkaError as error:
+            if len(partitions) == 1:
+                return {partitions[0]: type(error).__name__}
+        told = dict[int, Bounds | str]()
+        for partition in partitions:
+            if time.monotonic() < until:
+                told |= self.bounds_now([partition], EACH_SECONDS)
+        return told
 
     def position(self, partition: int) -> int | None:
         try:
@@ -71,6 +90,16 @@ class KafkaPythonReader(Reader):
             return self._consumer.position(topic_partition) or start
 
         return scan(self._topic, partition, end, self.poll, position)
+
+    def _bounds(self, partitions: Sequence[int], seconds: float | None = None) -> dict[int, Bounds]:
+        places = [TopicPartition(self._topic, partition) for partition in partitions]
+        milliseconds = None if seconds is None else int(seconds * 1000)
+        try:
+            starts = self._consumer.beginning_offsets(places, milliseconds)
+            ends = self._consumer.end_offsets(places, milliseconds)
+        except KeyError:  # it looks for a partition that the broker did not know
+            raise UnknownTopicOrPartitionError from None
+        return {one.partition: Bounds(starts[one], ends[one]) for one in places}
 
     def close(self) -> None:
         self._consumer.close()

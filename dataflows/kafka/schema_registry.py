@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator
@@ -52,6 +53,11 @@ class RegistrySection(Section):
     ca: str | None = None
     """The file (PEM) of the authorities that signed its certificate."""
 
+    def files(self, resolve: Resolve) -> list[Path]:
+        """Return the files that authorities and password are read from."""
+        names = [self.ca, None if self.password is None else self.password.file]
+        return [resolve(name) for name in names if name is not None]
+
     def settings(self, resolve: Resolve) -> dict[str, Any]:
         """Return the settings of the client."""
         found: dict[str, Any] = {"url": self.url, "timeout": _TIMEOUT, "max.retries": 0}
@@ -66,7 +72,11 @@ class RegistrySection(Section):
 
 
 class RegistryUnavailable(FuguError):
-    """Report that the registry gives no answer."""
+    """Report that the registry does not say what it is asked for, and why."""
+
+    def __init__(self, url: str, why: str) -> None:
+        super().__init__(f"the schema registry at {url} cannot be asked ({why})")
+        self.why = why
 
 
 class SchemaRegistry:
@@ -76,7 +86,8 @@ class SchemaRegistry:
         self.url = url
         self._settings = settings
         self.away_since: float | None = None
-        """The monotonic moment since when it does not answer."""
+        """The monotonic moment since when it does not say what it is asked for."""
+        self.away_because = ""
         self._known: dict[int, SchemaText] = {}
         self._unknown: dict[int, float] = {}
         self._asker = ThreadPoolExecutor(1, thread_name_prefix="schema-registry")
@@ -127,6 +138,7 @@ class SchemaRegistry:
             for number in missing:
                 self._ask(number)
         except RegistryUnavailable as error:
+            self.away_because = error.why
             if self.away_since is None:
                 self.away_since = time.monotonic()
                 log.warning("%s", error)
@@ -217,4 +229,4 @@ class SchemaRegistry:
         return found
 
     def _away(self, why: str) -> RegistryUnavailable:
-        return RegistryUnavailable(f"the schema registry at {self.url} cannot be asked ({why})")
+        return RegistryUnavailable(self.url, why)

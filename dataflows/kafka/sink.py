@@ -17,7 +17,7 @@ import numpy as np
 from bytewax.outputs import FixedPartitionedSink, StatefulSinkPartition
 
 from fugu.dataflows.base.batches import Batch, Outgoing
-from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
+from fugu.dataflows.base.errors import NEW_PIPELINE, KafkaUnavailable, StartRefused
 from fugu.dataflows.base.metrics import EVENT_TIME, RECORDS_OUT, Metrics
 from fugu.dataflows.kafka.client import TRANSACTION_SECONDS, Bounds, Client, Reader, Writer
 from fugu.dataflows.kafka.release_times import ReleaseTimes
@@ -28,6 +28,8 @@ from fugu.dataflows.records.published import record_digest, release_id_of
 log = logging.getLogger(__name__)
 
 _SAID_EVERY_SECONDS, _LOOKED_EVERY_SECONDS = 5.0, 0.2
+_LONGEST_SECONDS = TRANSACTION_SECONDS + 30.0
+"""Longer than Kafka leaves the transaction of a predecessor open."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
     `wait` returns when everything else that an epoch keeps is durable, and raises where another
     process has taken over. bytewax asks sinks last, and counts an epoch once they have answered.
     `times` are told of that, by the sink of releases. `owner` is who writes, whose predecessor may
-    have left a transaction open.
+    have left a transaction open; whether that is still waited for, `is_stopped` says.
     """
 
     client: Client
@@ -90,6 +92,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
     wait: Callable[[], None] = lambda: None
     times: ReleaseTimes | None = None
     owner: str = ""
+    is_stopped: Callable[[], bool] = lambda: False
     _parts: "dict[int, KafkaSinkPart]" = field(default_factory=dict, init=False)
 
     def has_caught_up(self, partitions: Iterable[int]) -> bool:
@@ -124,8 +127,10 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
         with closing(self.client.reader(self.topic)) as reader:
             bounds = self._settled_bounds(reader, partition)
             require_sink_offset(self.topic, partition, start, bounds)
+            foreign = list[int]()
             for batch in reader.read_range(partition, start, bounds.end):
-                published |= self._releases(source, batch)
+                published |= self._releases(source, batch, foreign)
+        self._say_foreign(partition, foreign)
         part = KafkaSinkPart(self, writer, source, partition, bounds.end, published)
         self._parts[source] = part
         return part
@@ -134,23 +139,36 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
         """Return where a partition begins and ends, once no predecessor can commit any more.
 
         A process that wrote in transactions may have died in the middle of one, and Kafka ends it
-        after a while. Whether its releases count is not known before.
+        after a while. Whether its releases count is not known before. Another producer may have one
+        open there, too, and for longer: `KafkaUnavailable` then, and after a stop.
         """
         written = None if self.shared is not None else self._written[partition]
-        warned = 0.0
+        began, said = time.monotonic(), float("-inf")
         while True:
             bounds = reader.bounds([partition])[partition]
             if written is None or bounds.end >= written:
                 return bounds
-            if not warned and self.owner:
+            now = time.monotonic()
+            if said < began and self.owner:
                 self.client.end_transaction_of(self.owner)
-            if time.monotonic() - warned > _SAID_EVERY_SECONDS:
-                warned = time.monotonic()
+            behind = f"topic {self.topic}, partition {partition}: behind offset {bounds.end}"
+            if self.is_stopped():
+                raise KafkaUnavailable(
+                    f"{behind}, a transaction is open, and a stop was requested before it ended. "
+                    "Nothing was read or published; the next start goes on."
+                )
+            if now - began > _LONGEST_SECONDS:
+                raise KafkaUnavailable(
+                    f"{behind}, a transaction has been open for {_LONGEST_SECONDS:.0f} s, longer "
+                    "than one of this pipeline can be. kafka-transactions.sh find-hanging names "
+                    "its producer: end it, and let nobody else write to this topic."
+                )
+            if now - said > _SAID_EVERY_SECONDS:
+                said = now
                 log.warning(
-                    "topic %s, partition %d: waiting for the end of a transaction that a "
-                    "predecessor left open; Kafka ends it within %d s",
-                    self.topic,
-                    partition,
+                    "%s, a transaction is open: waiting for its end. Kafka ends one that a "
+                    "predecessor left open within %d s",
+                    behind,
                     TRANSACTION_SECONDS,
                     extra={"topic": self.topic, "partition": partition},
                 )
@@ -162,26 +180,32 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
         with closing(self.client.reader(self.topic, committed=False)) as reader:
             return {one: b.end for one, b in reader.bounds(sorted(self.begin)).items()}
 
-    def _releases(self, source: int, batch: Batch) -> dict[bytes, Published]:
-        """Return the releases of a part that a batch of the topic holds, by release id."""
+    def _releases(self, source: int, batch: Batch, foreign: list[int]) -> dict[bytes, Published]:
+        """Return the releases of a part that a batch of the topic holds, by release id; add the
+        offsets of what is none to `foreign`."""
         found: dict[bytes, Published] = {}
         for offset, timestamp, key, value, headers in batch.records():
             if self.shared is not None and not self.shared.is_own(source, key):
                 continue
             release_id = release_id_of(headers)
             if release_id is None or value is None:
-                log.warning(
-                    "topic %s, partition %d, offset %d was not written by Fugu; "
-                    "give the pipeline a topic of its own",
-                    self.topic,
-                    batch.partition,
-                    offset,
-                    extra={"topic": self.topic, "partition": batch.partition, "offset": offset},
-                )
+                foreign.append(offset)
                 continue
             digest = record_digest(key, value, headers, timestamp)
             found[release_id] = Published(offset, digest, timestamp)
         return found
+
+    def _say_foreign(self, partition: int, offsets: list[int]) -> None:
+        if offsets:
+            log.warning(
+                "topic %s, partition %d: %d records were not written by Fugu, the first at offset "
+                "%d; give the pipeline a topic of its own",
+                self.topic,
+                partition,
+                len(offsets),
+                offsets[0],
+                extra={"topic": self.topic, "partition": partition, "offset": offsets[0]},
+            )
 
 
 @dataclass(eq=False)

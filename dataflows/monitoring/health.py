@@ -53,12 +53,11 @@ class Health:
         """Return why no work is done now, in one line of coordinates and times; None if all is
         well."""
         begun = self.snapshots.age is not None or self._is_spare
+        still = next((notice.text for notice in self.watchman.notices if notice.still), None)
         if self.stop is None or not begun:
-            return "starting: compiling for this machine, once" if self.compiling else "starting"
-        if self.stop.requested:
-            return "stopping"
-        still = (notice.text for notice in self.watchman.notices if notice.still)
-        return next(still, None)
+            compiling = "starting: compiling for this machine, once"
+            return still or (compiling if self.compiling else "starting")
+        return "stopping" if self.stop.requested else still
 
     def degraded(self) -> list[str]:
         """Return what is to be acted on although work is done."""

@@ -5,10 +5,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import version
 from platform import python_version
-from typing import Self
+from typing import Self, cast
 
 from fugu.dataflows.base.errors import NEW_PIPELINE
 from fugu.dataflows.base.metrics import BUILD, REFUSED_STARTS, Metrics
+from fugu.dataflows.copies.by_user import group_by_user
 from fugu.dataflows.flows.added_partitions import added_partitions
 from fugu.dataflows.flows.asking import AskingPlan
 from fugu.dataflows.flows.log_reading import LogPlan
@@ -16,9 +17,11 @@ from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.partitions import PartitionsPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.policies import PoliciesPlan
+from fugu.dataflows.kafka.client import CopyClient, identity_of
 from fugu.dataflows.monitoring.budgets import Budgets
 from fugu.dataflows.monitoring.clocks_ahead import ClocksAhead
 from fugu.dataflows.monitoring.figures import FiguresWait, PoliciesBehind, UsersWait
+from fugu.dataflows.monitoring.group_watch import Dealt, GroupWatch
 from fugu.dataflows.monitoring.health import Health, Snapshots
 from fugu.dataflows.monitoring.notices import Sentinel
 from fugu.dataflows.monitoring.refused_share import RefusedShare
@@ -54,7 +57,7 @@ class Monitor:
         self._watchman = Watchman(self._metrics)
         snapshots = Snapshots(self._metrics, pipeline.state.every.total_seconds())
         self._health = health = Health(snapshots, self._watchman)
-        self._watches: Sequence[TopicsWatch | SourceWatch] = ()
+        self._watches: Sequence[TopicsWatch | SourceWatch | GroupWatch] = ()
         self._refused = RefusedStarts.of(file)
         endpoint = None if supervised else pipeline.metrics
         self._server = serve(
@@ -96,10 +99,11 @@ class Monitor:
         topics, source = self._topics_watch(plans), _source_watch(plans[0], self._metrics)
         origin = plans[0].fingerprint.origin_topic
         origins = [_source_watch(plans[0], self._metrics, origin)] if origin else []
-        self._watches = topics, source, *origins
+        groups = self._group_watch(plans)
+        self._watches = topics, source, *origins, groups
         for watch in self._watches:
             watch.start()
-        self._watchman.start([topics, *origins, *self._sentinels(plans, source)])
+        self._watchman.start([topics, *origins, *self._sentinels(plans, source), groups])
         self._health.stop = plans[0].stop
         return [replace(plan, metrics=self._metrics) for plan in plans]
 
@@ -146,6 +150,19 @@ class Monitor:
             lambda source: added_partitions(self._file, source, first.partitions),
             plans[0].stop.request,
             NEW_PIPELINE if isinstance(home, StateTopic) else GO_ON,
+        )
+
+    def _group_watch(self, plans: list[Plan]) -> GroupWatch:
+        pipeline, dealt, first = self._file.pipeline, list[Dealt](), plans[0]
+        if pipeline.state.in_kafka:
+            group = identity_of(pipeline.name)
+            stored = [plan.fingerprint for plan in plans]
+            dealt += [Dealt(one.source_topic, group, one.partitions) for one in stored]
+        if pipeline.source.is_repartitioned and first.finishing is None:
+            origin = first.fingerprint.origin_topic
+            dealt.append(Dealt(origin, group_by_user(pipeline.name), None))
+        return GroupWatch(
+            dealt, self._metrics.standing, lambda: cast(CopyClient, first.client).groups()
         )
 
     def _sentinels(self, plans: list[Plan], watch: SourceWatch) -> list[Sentinel]:

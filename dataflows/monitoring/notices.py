@@ -14,6 +14,7 @@ class Kind(StrEnum):
     NO_SNAPSHOT = "no_snapshot"
     KAFKA_AWAY = "kafka_away"
     REGISTRY_AWAY = "registry_away"
+    GROUP_WAITS = "group_waits"
     RECORDS_WAIT = "records_wait"
     OPEN_TRANSACTION = "open_transaction"
     POLICIES_BEHIND = "policies_behind"
@@ -31,6 +32,7 @@ class Kind(StrEnum):
     BUDGETS_NEARLY_SPENT = "budgets_nearly_spent"
     TOPIC_REPLACED = "topic_replaced"
     PARTITIONS_ADDED = "partitions_added"
+    TOPICS_UNSEEN = "topics_unseen"
 
 
 Place = tuple[Kind, str, int | None]

@@ -1,4 +1,4 @@
-"""Notice that the schema registry gives no answer, so that records wait."""
+"""Notice that the schema registry does not say what it is asked for, so that records wait."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from fugu.dataflows.records.registered import Schemas
 
 @dataclass(frozen=True)
 class RegistryAway:
-    """Look whether a registry has answered the last time that it was asked."""
+    """Look whether a registry has told schemas the last time that it was asked."""
 
     topic: str
     schemas: Schemas
@@ -20,6 +20,7 @@ class RegistryAway:
         if since is not None:
             text = (
                 f"topic {self.topic}: records wait for a schema, and the registry at "
-                f"{self.schemas.url} has not answered for {now - since:.0f} s"
+                f"{self.schemas.url} has told none for {now - since:.0f} s "
+                f"({self.schemas.away_because})"
             )
             yield Notice(Kind.REGISTRY_AWAY, self.topic, None, text, still=True)

@@ -6,19 +6,24 @@ Kafka is away.
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from threading import Event, Thread
+from typing import Any
 
-from fugu.dataflows.base.errors import FuguError, type_and_place
+from fugu.dataflows.base.errors import FuguError, KafkaUnavailable, type_and_place
 from fugu.dataflows.base.metrics import LAG, Metrics
-from fugu.dataflows.kafka.client import Reader
+from fugu.dataflows.kafka.client import Bounds, Reader
 from fugu.dataflows.monitoring.notices import Kind, Notice
 
 LOOK_SECONDS = 3.0
 _OPENING_SECONDS = 0.2
 _ANSWER_SECONDS = 10.0
 _WAITING_SECONDS = 30.0
+_ALL_SECONDS, _SILENT_SECONDS, _AGAIN_SECONDS = 10.0, 3.0, 0.2
+"""How long one look asks for all partitions, as a new connection takes a while; and, once some are
+told, for those that were silent before."""
+_TOLD_AT_ONCE = 3
 _ANY = 0
 """The partition that every topic has."""
 
@@ -34,6 +39,8 @@ class SourceWatch:
     def __init__(self, topic: str, metrics: Metrics, connect: Connect) -> None:
         self.topic = topic
         self.answered_at = time.monotonic()
+        self.silent_since: dict[int, tuple[float, str]] = {}
+        """Partitions that Kafka says nothing of, while it does of others: since when, and why."""
         self.waiting_since: dict[int, float] = {}
         """Partitions that hold unread records, and since when none of those was read."""
         self.open_since: dict[int, float] = {}
@@ -41,6 +48,8 @@ class SourceWatch:
         self._metrics = metrics
         self._connect = connect
         self._seen: dict[int, int] = {}
+        self._failure = ""
+        """Says why the last look has failed; empty if it has not."""
         self._stopped = Event()
         self._thread = Thread(target=self._run, name="source-watch", daemon=True)
 
@@ -56,8 +65,11 @@ class SourceWatch:
         """Return what is to be said."""
         topic, unanswered = self.topic, now - self.answered_at
         if unanswered > _ANSWER_SECONDS:
-            text = f"Kafka has not answered for {unanswered:.0f} s"
+            why = f" ({self._failure})" if self._failure else ""
+            text = f"Kafka has not answered for {unanswered:.0f} s{why}"
             yield Notice(Kind.KAFKA_AWAY, topic, None, text, still=True)
+        else:
+            yield from self._silent(now)
         for partition, seconds in _long(self.waiting_since, now):
             text = (
                 f"topic {topic}, partition {partition}: records wait, and none was "
@@ -71,6 +83,16 @@ class SourceWatch:
                 "it, or Kafka ends it after transaction.max.timeout.ms"
             )
             yield Notice(Kind.OPEN_TRANSACTION, topic, partition, text, still=True)
+
+    def _silent(self, now: float) -> Iterable[Notice]:
+        for partition, (since, reason) in sorted(dict(self.silent_since).items()):
+            if now - since > _ANSWER_SECONDS:
+                text = (
+                    f"topic {self.topic}, partition {partition}: Kafka has not said for "
+                    f"{now - since:.0f} s where it ends ({reason}). Has it a leader? "
+                    "kafka-topics.sh --describe --unavailable-partitions lists those without"
+                )
+                yield Notice(Kind.KAFKA_AWAY, self.topic, partition, text, still=True)
 
     def compare(self, ends: Mapping[int, int], all_ends: Mapping[int, int] | None = None) -> None:
         """Compare where partitions end now with what was read of them.
@@ -90,43 +112,104 @@ class SourceWatch:
             _note(self.open_since, partition, now, waits=behind, moved=moved)
             self._seen[partition] = position
 
+    def _show_unowned(self, partition: int, position: int | None, bounds: Bounds) -> None:
+        """Show the lag of a partition that nobody reads, behind what the group has committed."""
+        self._seen[partition] = max(position or 0, bounds.start)
+        self._metrics.put(LAG, max(0, bounds.end - self._seen[partition]), self.topic, partition)
+
     def _forget(self, partition: int) -> None:
-        for known in (self.waiting_since, self.open_since, self._seen):
+        self._metrics.drop(LAG, self.topic, partition)
+        known: dict[int, Any]
+        for known in (self.waiting_since, self.open_since, self.silent_since, self._seen):
             known.pop(partition, None)
 
     def _run(self) -> None:
         readers: dict[bool, Reader] = {}
-        failed = False
         while not self._stopped.is_set():
-            try:
-                for committed in (True, False):
-                    if committed not in readers:
-                        readers[committed] = self._connect(committed)
-                self._look(readers)
-                failed = False
-            except Exception as error:  # whatever it is: Kafka has not answered
-                if not failed and not self._stopped.is_set():
-                    log.warning("topic %s cannot be looked at: %s", self.topic, said(error))
-                failed = True
-                _close(readers)
-            waits = self._partitions() or self._metrics.standing.spare
+            self._try_to_look(readers)
+            waits = self._partitions() or self._unowned() or self._metrics.standing.spare
             self._stopped.wait(LOOK_SECONDS if waits else _OPENING_SECONDS)
         _close(readers)
 
+    def _try_to_look(self, readers: dict[bool, Reader]) -> None:
+        try:
+            for committed in (True, False):
+                if committed not in readers:
+                    readers[committed] = self._connect(committed)
+            self._look(readers)
+            self._failure = ""
+        except Exception as error:  # whatever it is: Kafka has not answered
+            if not self._failure and not self._stopped.is_set():
+                log.warning("topic %s cannot be looked at: %s", self.topic, said(error))
+            self._failure = said(error)
+            _close(readers)
+
     def _look(self, readers: Mapping[bool, Reader]) -> None:
-        partitions = self._partitions()
-        for partition in self._seen.keys() - set(partitions):
+        read, unowned = self._partitions(), self._unowned()
+        partitions = sorted({*read, *unowned})
+        for partition in (self._seen.keys() | self.silent_since.keys()) - set(partitions):
             self._forget(partition)
         asked = partitions or [_ANY]  # whoever reads nothing waits for Kafka, too
-        ends, all_ends = (
-            {partition: bound.end for partition, bound in reader.bounds(asked).items()}
-            for reader in (readers[True], readers[False])
-        )
+        until = time.monotonic() + _ALL_SECONDS
+        found, silent = self._bounds(readers, asked)
+        while not found:
+            if time.monotonic() > until or self._stopped.wait(_AGAIN_SECONDS):
+                raise KafkaUnavailable(self._why(silent))
+            found, again = self._bounds(readers, asked)
+            silent |= again
+        now = time.monotonic()
+        for partition, reason in silent.items():
+            since, _ = self.silent_since.get(partition, (now, ""))
+            self.silent_since[partition] = since, reason
+        for partition in found:
+            self.silent_since.pop(partition, None)
+        told = {one: pair for one, pair in found.items() if one not in unowned}
+        ends, all_ends = ({one: pair[k].end for one, pair in told.items()} for k in (0, 1))
         self.compare(ends, all_ends)
+        for partition in unowned.keys() & found.keys():
+            self._show_unowned(partition, unowned[partition], found[partition][0])
+
+    def _bounds(
+        self, readers: Mapping[bool, Reader], partitions: Sequence[int]
+    ) -> tuple[dict[int, tuple[Bounds, Bounds]], dict[int, str]]:
+        """Return the bounds of committed records and of all, and of which partitions Kafka says
+        none, and why. Those that were silent before are asked last, and hold up no others."""
+        found, silent = dict[int, tuple[Bounds, Bounds]](), dict[int, str]()
+        until = time.monotonic() + _SILENT_SECONDS
+        told = [one for one in partitions if one not in self.silent_since]
+        again = [[one] for one in partitions if one in self.silent_since]
+        for asked in [told, *again] if told else again:
+            if asked is not told and time.monotonic() > until:
+                break
+            committed = readers[True].bounds_now(asked, _ALL_SECONDS)
+            answered = [one for one, bounds in committed.items() if isinstance(bounds, Bounds)]
+            every = readers[False].bounds_now(answered, _ALL_SECONDS) if answered else {}
+            for one, bounds in committed.items():
+                other = every.get(one)
+                if isinstance(bounds, Bounds) and isinstance(other, Bounds):
+                    found[one] = bounds, other
+                elif reason := next((it for it in (bounds, other) if isinstance(it, str)), None):
+                    silent[one] = reason
+        return found, silent
+
+    def _why(self, silent: Mapping[int, str]) -> str:
+        return "; ".join(
+            f"topic {self.topic}, partition {partition}: {reason}"
+            for partition, reason in [*silent.items()][:_TOLD_AT_ONCE]
+        )
 
     def _partitions(self) -> list[int]:
         positions = dict(self._metrics.standing.positions)
         return sorted(partition for topic, partition in positions if topic == self.topic)
+
+    def _unowned(self) -> dict[int, int | None]:
+        """Return the positions of partitions that no process of the pipeline has."""
+        read, unowned = self._partitions(), dict(self._metrics.standing.unowned)
+        return {
+            partition: position
+            for (topic, partition), position in unowned.items()
+            if topic == self.topic and partition not in read
+        }
 
 
 def _close(readers: dict[bool, Reader]) -> None:

@@ -1,9 +1,11 @@
-"""Notice that a topic is another one than at the start, or that its partitions became more.
+"""Notice that a topic is another one than at the start, that its partitions became more, or that
+nobody says so any more.
 
 A thread of its own asks, because an answer may take long where Kafka is away.
 """
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from threading import Event, Thread
@@ -14,6 +16,7 @@ from fugu.dataflows.monitoring.notices import Kind, Notice
 from fugu.dataflows.monitoring.source_watch import said
 
 _LOOK_SECONDS = 10.0
+_BLIND_SECONDS = 60.0
 GO_ON = (
     "make it anew, empty, and run fugu migrate PIPELINE PIPELINE: after a graceful stop that goes "
     "on with all budgets, or says why it cannot"
@@ -40,6 +43,9 @@ class TopicsWatch:
     refusal: StartRefused | None = field(default=None, init=False)
     """Says why the pipeline was stopped."""
     _noticed: tuple[Notice, ...] = field(default=(), init=False)
+    _seen_at: float = field(default_factory=time.monotonic, init=False)
+    _failure: str = field(default="", init=False)
+    """Says why the last look has failed; empty if it has not."""
     _stopped: Event = field(default_factory=Event, init=False)
 
     def start(self) -> None:
@@ -58,21 +64,31 @@ class TopicsWatch:
         if source is not None and source.identity == self.identities[self.source]:
             noticed.append(self._extended(source))
         self._noticed = tuple(notice for notice in noticed if notice is not None)
+        self._seen_at, self._failure = time.monotonic(), ""
 
     def notices(self, now: float) -> Iterable[Notice]:
-        """Return what is to be said since the last look."""
-        return self._noticed
+        """Return what is to be said since the last look that succeeded, and that it is long ago."""
+        yield from self._noticed
+        blind = now - self._seen_at
+        if self._failure and blind > _BLIND_SECONDS:
+            text = (
+                f"topics have not been looked at for {blind:.0f} s, so nobody would notice one "
+                f"that is deleted, created again or extended: {self._failure}"
+            )
+            yield Notice(Kind.TOPICS_UNSEEN, self.source, None, text, still=False)
+
+    def try_to_look(self) -> None:
+        """Look; remember why that fails, and say it the first time."""
+        try:
+            self.look()
+        except Exception as error:  # whatever it is: the next look may succeed
+            if not self._failure and not self._stopped.is_set():
+                log.warning("topics cannot be looked at: %s", said(error))
+            self._failure = said(error)
 
     def _run(self) -> None:
-        failed = False
         while not self._stopped.wait(_LOOK_SECONDS):
-            try:
-                self.look()
-                failed = False
-            except Exception as error:  # whatever it is: the next look may succeed
-                if not failed and not self._stopped.is_set():
-                    log.warning("topics cannot be looked at: %s", said(error))
-                failed = True
+            self.try_to_look()
 
     def _other(self, name: str, topic: Topic | None) -> Notice | None:
         if topic is None:

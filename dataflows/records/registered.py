@@ -48,7 +48,12 @@ class Schemas(Protocol):
 
     @property
     def away_since(self) -> float | None:
-        """Return the monotonic moment since when nothing answers; None while something does."""
+        """Return the monotonic moment since when none is told; None while they are."""
+        ...
+
+    @property
+    def away_because(self) -> str:
+        """Return what came in place of the last answer: a status, or the name of an error."""
         ...
 
     def prepare(self) -> None:

@@ -12,7 +12,9 @@ from pathlib import Path
 from threading import Event, Thread
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.kafka.schema_registry import RegistrySection
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.source_section import RecordFormat
 
 _LOOK_SECONDS = 10.0
 
@@ -23,7 +25,8 @@ Content = tuple[bytes, ...]
 
 @dataclass
 class Renewal:
-    """Look at the files of `kafka.security`, and decide once others are there and can be used.
+    """Look at the files of `kafka.security` and of the registry that is read from, and decide once
+    others are there and can be used.
 
     Files that belong together are written one after the other, so nothing is decided before all are
     as they were at the look before.
@@ -38,6 +41,8 @@ class Renewal:
 
     def __post_init__(self) -> None:
         self._files = self.file.pipeline.kafka.security.files(self.file.resolve)
+        if self._registry is not None:
+            self._files += self._registry.files(self.file.resolve)
         self._used = self._before = self._content()
 
     def watch(self, stop: Callable[[], None]) -> None:
@@ -57,6 +62,8 @@ class Renewal:
             return False
         try:
             self.file.connection()
+            if self._registry is not None:
+                self._registry.settings(self.file.resolve)
         except ConfigurationError as error:
             self._refused = content
             log.warning("%s The pipeline goes on with what it read at its start.", error)
@@ -66,9 +73,16 @@ class Renewal:
     def _watch(self, stop: Callable[[], None]) -> None:
         while not self._ended.wait(self.seconds):
             if self.is_due():
-                log.info("files of kafka.security have changed: stopping to start again with them")
+                log.info(
+                    "certificates or passwords have changed: stopping to start again with them"
+                )
                 self.decided = True
                 return stop()
+
+    @property
+    def _registry(self) -> RegistrySection | None:
+        section = self.file.pipeline.source.format
+        return section.registry if isinstance(section, RecordFormat) else None
 
     def _content(self) -> Content:
         return tuple(map(_digest, self._files))

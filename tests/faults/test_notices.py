@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
+from confluent_kafka import Consumer
 from kafka import KafkaAdminClient
 
 from tests.faults.feeding import document_with_topics
@@ -289,3 +290,43 @@ def test_a_broker_that_is_away(broker: Broker, topics: TopicFactory, tmp_path: P
         one.noticed("kafka_away", "Kafka has not answered for 1", still=True)
         broker.start()
         one.over("kafka_away")
+
+
+@pytest.mark.acceptance
+@pytest.mark.parametrize("group", ["", ".by-user"])
+def test_a_partition_that_a_group_gives_to_somebody_else(
+    group: str, bootstrap: str, document: Document, tmp_path: Path
+) -> None:
+    """As by kafka-console-consumer --group fugu.NAME."""
+    document["name"] = str(document["source"]["topic"]).removeprefix("fugu-test-")
+    document["sink"]["create"] = True
+    document["kafka"] |= {"client": "librdkafka"}
+    if group:
+        document["source"]["key"] = {"field": "user", "repartition": True}
+    else:
+        document["state"] = {"store": "kafka", "every": "200ms"}
+    settings = {
+        "bootstrap.servers": bootstrap,
+        "group.id": f"fugu.{document['name']}{group}",
+        "client.id": "console-consumer",
+        "partition.assignment.strategy": "cooperative-sticky",
+        "enable.auto.commit": False,
+    }
+    with watched(bootstrap, document, tmp_path) as one:
+        consumer = Consumer(settings)
+        consumer.subscribe([one.source])
+
+        def taken() -> bool:
+            consumer.poll(0.1)
+            return len(consumer.assignment()) == 1
+
+        one.process.wait_until(taken)
+        [taken_away] = consumer.assignment()
+        one.send(Placed(taken_away.partition, Record(b"user-0", b'{"zone": "rest"}')))
+        text = f"partition {taken_away.partition}: for 1"
+        one.noticed("group_waits", f"topic {one.source}, {text}", still=True)
+        assert "given it to console-consumer at 127.0.0.1" in one.process.stderr
+        one.process.wait_until(lambda: one.pages.sums("fugu_lag_records").get(one.source) == 1)
+        consumer.close()
+        one.over("group_waits")
+        one.process.wait_until(lambda: one.pages.sums("fugu_lag_records").get(one.source) == 0)

@@ -207,3 +207,10 @@ def test_polling_an_idle_topic_returns_at_once(one: OneTopic) -> None:
     before = time.monotonic()
     assert one.reader.poll(max_records=10) == []
     assert time.monotonic() - before < 0.5
+
+
+def test_bounds_are_told_beside_a_partition_of_which_there_are_none(one: OneTopic) -> None:
+    one.holds(*numbered(0, 1), partition=1)
+    told = one.reader.bounds_now([0, 1, 7], 10.0)
+    assert [told[0], told[1]] == [Bounds(0, 0), Bounds(0, 2)]
+    assert isinstance(told[7], str)

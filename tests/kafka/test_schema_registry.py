@@ -109,7 +109,7 @@ def test_schemas_evolve_and_wait_for_a_registry_that_is_away(
         running(write_pipeline(tmp_path, document)) as process,
         closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer,
     ):
-        process.wait_until(lambda: "has not answered for" in process.stderr)
+        process.wait_until(lambda: "has told none for" in process.stderr)
         assert sum(end_offsets(consumer, sink)) == 0
         with forwarding(port, registry._port):
             process.wait_until(lambda: sum(end_offsets(consumer, f"{sink}.dead")) >= 5)

@@ -8,7 +8,8 @@ import pytest
 from kafka import KafkaAdminClient, TopicPartition
 
 from fugu.dataflows.base.batches import Outgoing, Sanitized
-from fugu.dataflows.base.errors import ReleaseMismatch, StartRefused
+from fugu.dataflows.base.errors import KafkaUnavailable, ReleaseMismatch, StartRefused
+from fugu.dataflows.kafka import sink as sinks
 from fugu.dataflows.kafka.client import Writer
 from fugu.dataflows.kafka.connection import Library
 from fugu.dataflows.kafka.sink import KafkaSink, KafkaSinkPart
@@ -19,6 +20,7 @@ from tests.dataflows.stages.columns import batch_of, codec, lift, new_table, pub
 from tests.kafka.clients import BOTH, connected
 from tests.kafka.records import Placed, Record, produce, read_topic
 from tests.kafka.topics import TopicFactory
+from tests.kafka.transactions import transactional_producer
 
 PARTITION = 2
 
@@ -54,11 +56,17 @@ class Sink:
         self._client = connected(bootstrap, library)
         self._writers: list[Writer] = []
 
-    def part(self, resume: int | None = None, by: Publisher | None = None) -> KafkaSinkPart:
+    def part(
+        self,
+        resume: int | None = None,
+        by: Publisher | None = None,
+        is_stopped: Callable[[], bool] = lambda: False,
+    ) -> KafkaSinkPart:
         writer = self._client.writer()
         self._writers.append(writer)
         names = (by or publisher()).release_ids
-        sink = KafkaSink(self._client, writer, self.topic, {0: 0, 1: 0, 2: 0}, names)
+        begin = {0: 0, 1: 0, 2: 0}
+        sink = KafkaSink(self._client, writer, self.topic, begin, names, is_stopped=is_stopped)
         return sink.build_part("sink", f"{PARTITION:06d}", resume)
 
     def ticks(self) -> KafkaSinkPart:
@@ -222,15 +230,32 @@ def test_a_request_that_was_given_up_is_made_good(sink: Sink) -> None:
     assert sorted(sink.names()) == sorted(names(0, 7))
 
 
-def test_what_something_else_wrote_is_passed_over_with_a_warning(
+def test_what_something_else_wrote_is_passed_over_with_one_warning(
     sink: Sink, caplog: pytest.LogCaptureFixture
 ) -> None:
-    produce(sink.bootstrap, sink.topic, [Placed(PARTITION, Record(b"alien key", b"alien value"))])
+    alien = Placed(PARTITION, Record(b"alien key", b"alien value"))
+    produce(sink.bootstrap, sink.topic, [alien] * 3)
     after = sink.part()
     after.write_batch([releases(0, 2)])
-    assert after.snapshot() == 3
-    assert "offset 0 was not written by Fugu" in caplog.text
+    assert after.snapshot() == 5
+    [said] = [line.getMessage() for line in caplog.records if "by Fugu" in line.getMessage()]
+    assert "partition 2: 3 records were not written by Fugu, the first at offset 0" in said
     assert "alien" not in caplog.text
+
+
+def test_a_transaction_that_somebody_else_leaves_open_is_not_waited_for_for_ever(
+    sink: Sink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with transactional_producer(sink.bootstrap) as producer:
+        producer.begin_transaction()
+        producer.send(sink.topic, b"alien", partition=PARTITION)
+        producer.flush()
+        with pytest.raises(KafkaUnavailable, match="a stop was requested before it ended"):
+            sink.part(is_stopped=lambda: True)
+        monkeypatch.setattr(sinks, "_LONGEST_SECONDS", 0.3)
+        with pytest.raises(KafkaUnavailable, match=r"partition 2: behind offset 0.* find-hanging"):
+            sink.part()
+        producer.abort_transaction()
 
 
 def test_a_sink_that_lost_its_beginning_is_refused(sink: Sink) -> None:

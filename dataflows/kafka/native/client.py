@@ -11,6 +11,7 @@ from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
 from fugu.dataflows.kafka.native.copy_writer import NativeCopyWriter
 from fugu.dataflows.kafka.native.group_member import NativeGroupMember
+from fugu.dataflows.kafka.native.groups import NativeGroups
 from fugu.dataflows.kafka.native.library import version
 from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
 from fugu.dataflows.kafka.native.reader import NativeReader
@@ -39,6 +40,7 @@ class NativeClient(CopyClient):
     def __init__(self, connection: Connection, generation: int = 0) -> None:
         self.name = f"librdkafka {version()} (confluent-kafka {library_version})"
         self._settings = settings_of(connection)
+        self._identity = connection.client_id  # copies know each other by it, whatever is chosen
         self._beside = writing_settings_of(connection)
         self._troubles = LoginTroubles(connection.bootstrap)
         self._administrator = KafkaPythonClient(connection, generation)
@@ -92,8 +94,12 @@ class NativeClient(CopyClient):
             NativeTransactionalWriter(self._writing, troubles, identity_of(owner), aside).close()
 
     def member(self, group: str, topic: str, rebalance: Rebalance) -> NativeGroupMember:
-        settings = {**self._settings, **MEMBER, "group.id": group}
+        known_by: Settings = {"group.id": group, "client.id": self._identity}
+        settings = {**self._settings, **MEMBER, **known_by}
         return NativeGroupMember(settings, self._troubles, topic, rebalance)
+
+    def groups(self) -> NativeGroups:
+        return NativeGroups(self._settings, self._troubles, self._identity)
 
     def copy_writer(self, identity: str, milliseconds: int) -> NativeCopyWriter:
         return NativeCopyWriter(self._writing, self._troubles, identity, milliseconds)

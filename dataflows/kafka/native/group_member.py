@@ -50,6 +50,7 @@ class NativeGroupMember(GroupMember):
         self._consumer = Consumer(own)
         self._ask = partial(Consumer, {one: own[one] for one in own if one != _STATIC})
         self._asking: Consumer | None = None
+        self._troubled_by = set[str]()
         self._consumer.subscribe(
             [topic], on_assign=self._given, on_revoke=self._taken, on_lost=self._lost
         )
@@ -66,6 +67,8 @@ class NativeGroupMember(GroupMember):
                 f"consumer group {self._group} cannot be joined for topic {self._topic} "
                 f"({name_of(error.code())}). Grant this user Read on the group and on the topic."
             )
+        else:
+            self._note(name_of(error.code()))
 
     def listen(self) -> None:
         until = time.monotonic() + _HEARTBEATS * self._heartbeat_seconds
@@ -124,10 +127,20 @@ class NativeGroupMember(GroupMember):
     def _told(self, error: KafkaError) -> None:
         self._troubles.heard(error.code())
 
+    def _note(self, trouble: str) -> None:
+        """Pass an error on, and say it the first time: librdkafka goes on trying."""
+        self._rebalance.troubled(trouble)
+        if trouble not in self._troubled_by:
+            self._troubled_by.add(trouble)
+            log.warning(
+                "consumer group %s, topic %s: %s. Trying again.", self._group, self._topic, trouble
+            )
+
     def _given(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Take partitions, and let nothing come of them here."""
         for partition in partitions:
             partition.offset = OFFSET_END
+        self._troubled_by.clear()
         consumer.incremental_assign(partitions)
         consumer.pause(partitions)
         self._rebalance.given([one.partition for one in partitions], self.metadata().member)

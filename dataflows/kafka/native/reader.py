@@ -1,7 +1,7 @@
 """Read with librdkafka: what a poll returns is columns, without an object for each record."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from confluent_kafka import KafkaError
@@ -10,7 +10,13 @@ from kafka.errors import TopicAuthorizationFailedError
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.kafka.client import Bounds, Reader
-from fugu.dataflows.kafka.failures import offset_gone, offsets_unreadable, scan, topic_unreadable
+from fugu.dataflows.kafka.failures import (
+    EACH_SECONDS,
+    offset_gone,
+    offsets_unreadable,
+    scan,
+    topic_unreadable,
+)
 from fugu.dataflows.kafka.kafka_python_refusals import right_missing
 from fugu.dataflows.kafka.native.consumer import Consumer
 from fugu.dataflows.kafka.native.library import name_of
@@ -57,6 +63,18 @@ class NativeReader(Reader):
     def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
         self._check_open()
         return {partition: self._bounds(partition) for partition in partitions}
+
+    def bounds_now(self, partitions: Sequence[int], seconds: float) -> dict[int, Bounds | str]:
+        self._check_open()
+        told, until = dict[int, Bounds | str](), time.monotonic() + seconds
+        for partition in partitions:
+            self._troubles.listen(self._consumer.errors)
+            remaining = until - time.monotonic()
+            if remaining <= 0:
+                break
+            found = self._consumer.bounds(self._topic, partition, min(remaining, EACH_SECONDS))
+            told[partition] = found if isinstance(found, Bounds) else name_of(found)
+        return told
 
     def position(self, partition: int) -> int | None:
         return self._positions.get(partition)

@@ -20,6 +20,7 @@ class Newest:
     found: SchemaText | None
     url: str = ""
     away_since: float | None = None
+    away_because: str = ""
     away: bool = False
 
     def prepare(self) -> None:

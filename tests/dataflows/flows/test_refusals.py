@@ -28,6 +28,7 @@ COMMAND = "of a command that writes the state anew, not of a start"
 LATER = "met later, by what nobody can know before: "
 MISMATCH = "a replay makes other content than what was published"
 GIVEN = LATER + "a partition is looked at by whoever the consumer group gives it to"
+WATCH = "of what looks beside the dataflow, which goes on, and says it in a notice"
 TABLE = {
     "copies/accounts.py Account._digests": GIVEN,
     "copies/accounts.py Account.look": GIVEN,
@@ -83,6 +84,9 @@ TABLE = {
     "kafka/kafka_python_reader.py KafkaPythonReader.bounds": LOOK,
     "kafka/kafka_python_reader.py KafkaPythonReader.poll": LATER + "Kafka goes away",
     "kafka/kafka_python_reach.py reach": LOOK,
+    "kafka/native/groups.py NativeGroups.committed": WATCH,
+    "kafka/native/groups.py NativeGroups.group": WATCH,
+    "kafka/native/groups.py NativeGroups.partitions": WATCH,
     "kafka/native/handle.py _made": LOOK,
     "kafka/native/reader.py NativeReader._bounds": LOOK,
     "kafka/native/reader.py NativeReader._is_end": LATER + "an offset goes while it is read",
@@ -91,9 +95,11 @@ TABLE = {
     "kafka/replayed_releases.py ReplayedReleases._explain_by_time": LATER + MISMATCH,
     "kafka/replayed_releases.py ReplayedReleases._explain_unmatched": LATER + MISMATCH,
     "kafka/replayed_releases.py ReplayedReleases.without_published": LATER + MISMATCH,
+    "kafka/sink.py KafkaSink._settled_bounds": LATER + "another producer's transaction is open",
     "kafka/sink.py require_sink_offset": LOOK,
     "kafka/source.py require_source_offset": LOOK,
     "monitoring/server.py _listening": LOOK,
+    "monitoring/source_watch.py SourceWatch._look": WATCH,
     "run/run.py _run_shard": LATER + "bytewax finds what it wrote itself not to be there",
     "stages/batch_result.py sanitized": LATER + "a stream cannot pay for a release",
     "state/directory.py StateDirectory.lock": "said as `in use`: it may stop, and exits with 1",

@@ -10,6 +10,7 @@ import pytest
 
 from fugu.dataflows.kafka import schema_registry
 from fugu.dataflows.kafka.schema_registry import SchemaRegistry
+from fugu.dataflows.monitoring.registry_away import RegistryAway
 from fugu.dataflows.records.schema_ids import schema_id
 
 NO_SCHEMA = b'{"error_code":40403,"message":"Schema not found"}'
@@ -17,13 +18,13 @@ NO_ROUTE = b"default backend - 404"
 
 
 @contextmanager
-def answering(body: bytes, seconds: float = 0.0) -> Iterator[SchemaRegistry]:
-    """Serve 404 with a body for everything, and give a registry that asks there."""
+def answering(body: bytes, seconds: float = 0.0, status: int = 404) -> Iterator[SchemaRegistry]:
+    """Serve a status with a body for everything, and give a registry that asks there."""
 
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             time.sleep(seconds)
-            self.send_response(404)
+            self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -66,6 +67,18 @@ def test_a_proxy_that_finds_no_registry_holds_records_back_and_refuses_none() ->
     with answering(NO_ROUTE) as registry:
         assert not is_told(registry, written_by(7), 5.0)
         assert registry.away_since is not None
+
+
+@pytest.mark.parametrize("status", [401, 500])
+def test_a_registry_that_answers_and_tells_nothing_is_not_called_silent(status: int) -> None:
+    with answering(b'{"error_code":1,"message":"canary"}', status=status) as registry:
+        assert not is_told(registry, written_by(7), 5.0)
+        assert registry.away_since is not None
+        [notice] = RegistryAway("raw", registry).notices(registry.away_since + 61)
+    assert notice.text == (
+        f"topic raw: records wait for a schema, and the registry at {registry.url} has told none "
+        f"for 61 s (it answers {status})"
+    )
 
 
 def test_more_unknown_ids_than_can_be_asked_for_in_a_while_do_not_stop_a_partition(

@@ -1,6 +1,7 @@
 """When a pipeline says that it does its work, and which reason it gives when it does not."""
 
 import time
+from collections.abc import Sequence
 from typing import cast
 
 import orjson
@@ -11,6 +12,7 @@ from fugu.dataflows.base.metrics import LAG, SNAPSHOT_AGE, Metrics
 from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.kafka.client import Bounds, Reader
 from fugu.dataflows.kafka.source import StopFlag
+from fugu.dataflows.monitoring import source_watch
 from fugu.dataflows.monitoring.figures import PoliciesBehind
 from fugu.dataflows.monitoring.health import Health, Snapshots
 from fugu.dataflows.monitoring.notices import Kind, Notice, Sentinel
@@ -175,7 +177,7 @@ def test_a_copy_without_a_partition_is_well_while_kafka_answers(
 class _OfOnePartition:
     """Says where the only partition of a topic ends."""
 
-    def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
+    def bounds_now(self, partitions: Sequence[int], seconds: float) -> dict[int, Bounds]:
         return {partition: {0: Bounds(0, 7)}[partition] for partition in partitions}
 
 
@@ -204,3 +206,52 @@ def test_records_wait_behind_an_open_transaction_only_where_nothing_else_can_be_
     watch.compare({0: 60}, {0: 60})
     assert watch.open_since == {}
     assert watch.waiting_since.keys() == {0}
+
+
+class _WithoutLeader:
+    """Says where two partitions end, and of one that it has no leader."""
+
+    def __init__(self) -> None:
+        self.asked = list[list[int]]()
+
+    def bounds_now(self, partitions: Sequence[int], seconds: float) -> dict[int, Bounds | str]:
+        self.asked.append([*partitions])
+        told = Bounds(0, 7 + len(self.asked))
+        return {one: told if one else "LEADER_NOT_AVAILABLE" for one in partitions}
+
+
+def test_a_partition_without_a_leader_is_named_and_hides_no_other_one(
+    health: Health, metrics: Metrics, watch: SourceWatch
+) -> None:
+    metrics.standing.positions |= {("raw", 0): 3, ("raw", 1): 7, ("raw", 2): 7}
+    metrics.put(LAG, 4, "raw", 0)
+    double = _WithoutLeader()
+    reader = cast("Reader", double)
+    watch._look({True: reader, False: reader})
+    first = metrics.values(LAG)
+    watch._look({True: reader, False: reader})
+    assert double.asked == [[0, 1, 2], [1, 2], [1, 2], [1, 2], [0]], "alone, once it is known"
+    later = metrics.values(LAG)
+    assert later["raw", "1"] > first["raw", "1"]
+    assert problem(health, watch) is None
+    since, reason = watch.silent_since[0]
+    watch.silent_since[0] = since - 11, reason
+    assert str(problem(health, watch)).startswith(
+        "topic raw, partition 0: Kafka has not said for 11 s where it ends (LEADER_NOT_AVAILABLE)"
+    )
+    metrics.standing.positions.pop(("raw", 0))
+    watch._look({True: reader, False: reader})
+    assert problem(health, watch) is None
+
+
+def test_kafka_that_does_not_answer_is_noticed_with_the_reason(
+    health: Health, metrics: Metrics, watch: SourceWatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the only partition that a process reads has no leader."""
+    monkeypatch.setattr(source_watch, "_ALL_SECONDS", 0.1)
+    metrics.standing.positions["raw", 0] = 3
+    watch._connect = lambda _: cast("Reader", _WithoutLeader())
+    watch._try_to_look({})
+    watch.answered_at -= 11
+    reason = "Kafka has not answered for 11 s (topic raw, partition 0: LEADER_NOT_AVAILABLE)"
+    assert problem(health, watch) == reason

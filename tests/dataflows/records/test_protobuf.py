@@ -92,6 +92,7 @@ class OneSchema:
 
     url = "http://localhost:8081"
     away_since: float | None = None
+    away_because: str = ""
 
     def prepare(self) -> None:
         """Nothing."""

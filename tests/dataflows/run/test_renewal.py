@@ -6,7 +6,7 @@ import pytest
 
 from fugu.dataflows.run.renewal import Renewal
 from tests.dataflows.kafka.test_connection_section import CANARY, secured
-from tests.dataflows.pipeline.pipeline_files import read
+from tests.dataflows.pipeline.pipeline_files import read, with_change
 from tests.kafka.certificates import make_authority, make_certificate
 
 MUTUAL = "protocol: SSL, ca: ca.pem, certificate: me.pem, key: me.key"
@@ -53,3 +53,14 @@ def test_a_password_that_is_gone_is_told_and_not_shown(
     assert [renewal.is_due() for _ in range(2)] == [False, True]
     assert "is not set or empty" in caplog.text
     assert CANARY not in caplog.text
+
+
+def test_a_rotated_password_of_the_registry_counts_as_one_of_kafka_does(tmp_path: Path) -> None:
+    (tmp_path / "password").write_text(f"{CANARY}\n")
+    registry = "{url: 'http://localhost:8081', username: me, password: {file: password}}"
+    value = f"value: zone\n  format: {{kind: avro, registry: {registry}}}"
+    renewal = Renewal(read(tmp_path, with_change("value: zone", value)))
+    (tmp_path / "password").write_text("")
+    assert [renewal.is_due() for _ in range(3)] == [False] * 3
+    (tmp_path / "password").write_text(f"{CANARY}2\n")
+    assert [renewal.is_due() for _ in range(2)] == [False, True]

@@ -28,6 +28,12 @@ class FaultyCluster(MockCluster):
         codes = (ctypes.c_int32 * len(errors))(*errors)
         push(self._cluster, request, len(errors), ctypes.addressof(codes))
 
+    def lose_leader(self, partition: int) -> None:
+        """Let nobody lead a partition."""
+        move = library().rd_kafka_mock_partition_set_leader
+        move.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_int32]
+        assert move(self._cluster, TOPIC.encode(), partition, -1) == 0
+
     def go_down(self) -> None:
         self._broker("down")
 

@@ -1,12 +1,14 @@
 """A Kafka that is away costs a reader time, and no memory."""
 
 import ctypes
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from threading import Timer
 
 import pytest
 
+from fugu.dataflows.kafka.client import Bounds
 from fugu.dataflows.kafka.native.library import library
 from fugu.dataflows.kafka.native.reader import NativeReader
 from tests.dataflows.kafka.native.cluster import TOPIC, FaultyCluster
@@ -48,3 +50,15 @@ def test_bounds_wait_for_a_broker_that_comes_back(
     timer.start()
     assert reader.bounds([0]) == asked
     timer.join()
+
+
+def test_a_partition_without_a_leader_holds_up_no_other_one(
+    reader: NativeReader, cluster: FaultyCluster
+) -> None:
+    cluster.lose_leader(1)
+    told = reader.bounds_now([0, 1, 2], 5.0)
+    assert [isinstance(told[partition], Bounds) for partition in range(3)] == [True, False, True]
+    cluster.go_down()
+    began = time.monotonic()
+    assert Bounds not in map(type, reader.bounds_now([0, 1, 2], 0.5).values())
+    assert time.monotonic() - began < 2.0

@@ -142,7 +142,7 @@ def test_records_of_several_schemas_are_read_together() -> None:
     texts = {3: SCHEMA, 4: other, 5: "string"}
 
     class Texts:
-        url, away_since = "", None
+        url, away_since, away_because = "", None, ""
 
         def prepare(self) -> None:
             """Nothing."""
