@@ -105,7 +105,7 @@ class Summing(Bounding[PartialSums]):
         counted, amounts = table.live(COUNTED), table.live("amount")[rows, tick % self.ticks.open]
         counts = cap.may_count(counted[rows], tick) & (amounts != 0)
         counted[rows] = cap.after(counted[rows], tick, counts)
-        table.touch(rows)
+        table.touch(np.flatnonzero(table.live("seen") >= tick))  # who was there, whatever was said
         counting: Integers = rows[counts]
         return counting
 
