@@ -6,7 +6,8 @@ of a key. Labels name topic and partition, for dead letters the reason, and for 
 collection.
 
 Numbers about streams tell no more than the keys of the sanitized topic do. With `sink.key: none`
-that topic does not say which releases belong together, so these numbers are not shown either.
+that topic does not say which releases belong together, and figures over all people have no keys of
+theirs, so these numbers are not shown then.
 """
 
 import time

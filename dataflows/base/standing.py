@@ -62,6 +62,7 @@ class Standing:
 
     `positions`: the next offset, by topic and partition. `times`: stream time, by partition of the
     source. `holding`: partitions whose open ticks hold values, as of the last snapshot.
+    `crowded`: partitions where nearly all rows are taken, as of the last snapshot.
     `not_begun`: partitions that have refused records because stream time has not begun.
     `times_read`: the times of the last records of a partition, where a field holds them.
     `ahead_of_kafka`: how many records of a partition were refused because that time is far ahead of
@@ -74,6 +75,7 @@ class Standing:
     positions: dict[tuple[str, int], int] = field(default_factory=dict)
     times: dict[int, int] = field(default_factory=dict)
     holding: set[int] = field(default_factory=set)
+    crowded: set[int] = field(default_factory=set)
     not_begun: set[int] = field(default_factory=set)
     told: Told | None = None
     times_read: dict[int, TimesRead] = field(default_factory=dict)
@@ -101,4 +103,5 @@ class Standing:
         for known in (self.times, self.times_read, self.ahead_of_kafka):
             known.pop(partition, None)
         self.holding.discard(partition)
+        self.crowded.discard(partition)
         self.not_begun.discard(partition)

@@ -146,8 +146,21 @@ class Ticks:
 
     def passed_anew(self, clock: Clock, time: int) -> Passed:
         """Let time begin anew, of which no tick was told; what was closed before stays closed."""
-        before = clock.pop(UNTOLD)
-        del clock[TIME], clock[CLOSED]
-        if before != NO_TICK:
+        before = told(clock)
+        for name in (TIME, CLOSED, UNTOLD):
+            del clock[name]
+        if before is not None:
             clock[CLOSED] = before
         return replace(self.passed(clock, time), anew=True)
+
+    def back(self, clock: Clock) -> Clock:
+        """Return where a clock stood when it had told its last tick; empty if it told none."""
+        tick = told(clock)
+        return {} if tick is None else {TIME: self.end(tick) + self.grace, CLOSED: tick}
+
+
+def told(clock: Clock) -> int | None:
+    """Return the last tick that was closed and told. One clock that has begun time told none."""
+    if UNTOLD not in clock:
+        return clock.get(CLOSED)
+    return None if clock[UNTOLD] == NO_TICK else clock[UNTOLD]

@@ -53,7 +53,7 @@ class Monitor:
     def __init__(self, file: PipelineFile, *, supervised: bool) -> None:
         pipeline = file.pipeline
         self._file = file
-        self._metrics = Metrics(pipeline=pipeline.name, show_streams=pipeline.sink.key != "none")
+        self._metrics = Metrics(pipeline=pipeline.name, show_streams=pipeline.tells_streams)
         self._watchman = Watchman(self._metrics)
         snapshots = Snapshots(self._metrics, pipeline.state.every.total_seconds())
         self._health = health = Health(snapshots, self._watchman)

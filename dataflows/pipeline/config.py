@@ -191,6 +191,12 @@ class Pipeline(Section):
         return self.state.topic or f"{self.name}.state"
 
     @property
+    def tells_streams(self) -> bool:
+        """Return whether the sanitized topic tells which releases belong to one stream, so that
+        numbers about streams tell nothing more."""
+        return self.sink.key != "none" and not self.operator.stage.merges
+
+    @property
     def partials_topic(self) -> str:
         """Return the topic of the partial sums of an aggregate."""
         return self.sink.partials or f"{self.name}.partials"

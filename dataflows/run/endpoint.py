@@ -17,7 +17,7 @@ class Endpoint:
         pipeline = file.pipeline
         self._children = children
         self._pipeline = pipeline.name
-        self._show_streams = pipeline.sink.key != "none"
+        self._show_streams = pipeline.tells_streams
         self._refused = RefusedStarts.of(file)
         self._started_at = time.time()
         self._server = serve(

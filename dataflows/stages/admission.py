@@ -13,6 +13,9 @@ from fugu.dataflows.kafka.partitioner import Partitioner, partitions_of
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.column import selected
 
+NEARLY_ALL = 0.9
+"""The share of the rows from which on an operator is told that they run out."""
+
 
 @dataclass(frozen=True)
 class Admission:

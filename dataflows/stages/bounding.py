@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fugu.dataflows.base.batches import DeadLetters, Reason
 from fugu.dataflows.base.ticks import CLOSED, NO_TICK, Passed, Ticks
-from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.admission import NEARLY_ALL, Admission
 from fugu.dataflows.stages.arrivals import Arrivals, claim
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.column import selected
@@ -62,6 +62,14 @@ class Bounding(Arrivals[Told, Bounded[Told]]):
     def holds(self, table: RowTable) -> bool:
         """Return whether people have been there in ticks that are open."""
         return CLOSED in table.clock and bool((table.live("seen") > table.clock[CLOSED]).any())
+
+    def is_crowded(self, table: RowTable) -> bool:
+        """Return whether nearly all rows are of people whose ticks are open, or who are in use."""
+        most = NEARLY_ALL * self.admission.max_keys
+        if CLOSED not in table.clock or len(table) < most:
+            return False
+        taken = (table.live("seen") > table.clock[CLOSED]) | self._in_use(table)
+        return int(np.count_nonzero(taken)) >= most
 
     def finish(self, partition: int, table: RowTable, end: End) -> Bounded[Told]:
         """Return nothing: a tick that is open may still get contributions."""

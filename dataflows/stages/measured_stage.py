@@ -67,11 +67,12 @@ class MeasuredStage(Generic[Made]):
 
     def _count(self, partition: int, table: RowTable) -> None:
         self.metrics.put(STREAMS, len(table), self.topic, partition)
-        holding = self.metrics.standing.holding
-        if self.stage.holds(table):
-            holding.add(partition)
-        else:
-            holding.discard(partition)
+        standing = self.metrics.standing
+        for partitions, belongs in (
+            (standing.holding, self.stage.holds(table)),
+            (standing.crowded, self.stage.is_crowded(table)),
+        ):
+            (partitions.add if belongs else partitions.discard)(partition)
         if self._levels is not None:
             self._levels.show(partition, table)
 

@@ -5,12 +5,16 @@ ticks that the new partition has told already, or would be told twice. Hence all
 up to the last tick that one of them has closed, and tell what they hold of these. A contribution to
 a later tick moves with the row that holds it. So nobody counts twice in a tick, wherever records of
 one person come. What the merge is told is a function of the states of the partitions.
+
+Where one clock moves time, a wrong one may have begun it, far ahead, before it told a tick. Such a
+partition goes by the others, and drops what it holds of its own time.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
-from fugu.dataflows.base.ticks import CLOSED
+from fugu.dataflows.base.ticks import CLOSED, Clock, Ticks, told
 from fugu.dataflows.stages.log_entries import PartitionsMoved
 from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.row_table import RowTable
@@ -32,12 +36,30 @@ def brought_together(
 
     The given tables are used up.
     """
-    last = max((one.clock[CLOSED] for one in tables.values() if CLOSED in one.clock), default=None)
+    clocks = [one.clock for one in tables.values() if CLOSED in one.clock]
+    last = _common_tick(stage.ticks, clocks)
+    all_at_one = bool(clocks) and all(told(one) is None and one[CLOSED] == last for one in clocks)
+    begun, told_up_to = (dict(clocks[0]), None) if all_at_one else ({}, last)
     together, entries = dict[int, RowTable](), list[bytes]()
     for partition in range(before):
         table = tables[partition] if partition in tables else RowTable(stage.start)
-        if last is not None:
-            entries += [one.encoded() for one in stage.close_up_to(partition, table, last)]
+        table.clock = table.clock or dict(begun)
+        if told_up_to is not None:
+            told_now = stage.close_up_to(partition, table, told_up_to)
+            entries += [one.encoded() for one in told_now]
         together[partition] = stage.living(table)
-    entries.append(PartitionsMoved(after, last).encoded())
-    return BroughtTogether(together, entries, last)
+    entries.append(PartitionsMoved(after, told_up_to).encoded())
+    return BroughtTogether(together, entries, told_up_to)
+
+
+def _common_tick(ticks: Ticks, clocks: Sequence[Clock]) -> int | None:
+    """Return the last tick that a partition has told.
+
+    A clock that has only begun time may be wrong, and decides nothing for other partitions. Where
+    there are no others, those that are near the first one count.
+    """
+    standing = [tick for clock in clocks if (tick := told(clock)) is not None]
+    if standing or not clocks:
+        return max(standing, default=None)
+    first = min(clocks, key=itemgetter(CLOSED))
+    return max(clock[CLOSED] for clock in clocks if clock[CLOSED] <= ticks.last(first))

@@ -38,6 +38,10 @@ class Stage(ABC, Generic[Made]):
         """Return whether values wait for later records, which close their ticks."""
         return False
 
+    def is_crowded(self, table: RowTable) -> bool:
+        """Return whether new keys will soon find no row that is free, where rows become free."""
+        return False
+
     @abstractmethod
     def start(self, rows: int) -> State:
         """Return the columns of fresh rows."""

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.base.ticks import CLOSED, NO_TICK, TIME, Ticks
+from fugu.dataflows.base.ticks import CLOSED, NO_TICK, TIME, UNTOLD, Ticks
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.bounding import Bounding, cells_of
 from fugu.dataflows.stages.partial_sums import PartialSums
@@ -47,10 +47,17 @@ class Summing(Bounding[PartialSums]):
     def close_up_to(self, partition: int, table: RowTable, tick: int) -> list[PartialSums]:
         """Close all ticks up to this one, wherever stream time is, and return their sums.
 
-        A partition that has not begun begins behind it.
+        A partition that has not begun begins behind it. So does one whose time was begun further
+        on, if it has told none of it: what it holds is of a wrong time.
         """
+        wrong = table.clock.get(CLOSED, tick) > tick
+        if wrong:
+            table.clock = self.ticks.back(table.clock)
         begun, time = CLOSED in table.clock, self.ticks.end(tick) + self.ticks.grace
         passed = self.ticks.passed(table.clock, time)
+        table.clock.pop(UNTOLD, None)
+        if wrong:
+            self._forget(table)
         if begun:
             return self._close(partition, table, passed)
         return [self._skipped(partition, range(tick, tick + 1))]
@@ -65,7 +72,7 @@ class Summing(Bounding[PartialSums]):
         if CLOSED in table.clock:
             there = table.live("seen") > table.clock[CLOSED]
             alive.take_in(table, np.flatnonzero(there | self._in_use(table)))
-            alive.clock = {name: table.clock[name] for name in (TIME, CLOSED)}
+            alive.clock = {n: table.clock[n] for n in (TIME, CLOSED, UNTOLD) if n in table.clock}
         return alive
 
     def _note(
@@ -98,7 +105,7 @@ class Summing(Bounding[PartialSums]):
         counted, amounts = table.live(COUNTED), table.live("amount")[rows, tick % self.ticks.open]
         counts = cap.may_count(counted[rows], tick) & (amounts != 0)
         counted[rows] = cap.after(counted[rows], tick, counts)
-        table.touch(rows)
+        table.touch(np.flatnonzero(table.live("seen") >= tick))  # who was there, whatever was said
         counting: Integers = rows[counts]
         return counting
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from fugu.dataflows.base.errors import StartRefused
-from fugu.dataflows.base.ticks import CLOSED, TIME
+from fugu.dataflows.base.ticks import CLOSED, NO_TICK, TIME, UNTOLD
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Integers
 
@@ -26,7 +26,7 @@ def moved_rows(
     """
     found, clocks = [empty() for _ in range(partitions)], [table.clock for table in tables]
     closed = {clock.get(CLOSED) for clock in clocks}
-    if len(closed) > 1 or any(clock.keys() - {TIME, CLOSED} for clock in clocks):
+    if len(closed) > 1 or any(clock.keys() - {TIME, CLOSED, UNTOLD} for clock in clocks):
         raise StartRefused(
             "operators in ticks cannot be moved to other partitions yet: partitions stand at "
             "different ticks"
@@ -37,6 +37,8 @@ def moved_rows(
     clock = {} if latest is None else {TIME: latest}
     if (tick := next(iter(closed), None)) is not None:
         clock[CLOSED] = tick
+        if any(UNTOLD in one for one in clocks):
+            clock[UNTOLD] = NO_TICK
     for table in tables:
         at = homes(table.keys)
         for partition, one in enumerate(found):

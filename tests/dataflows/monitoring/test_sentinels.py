@@ -301,6 +301,18 @@ def test_a_partition_that_is_nearly_full(streams: int, said: bool) -> None:
         assert "9,000 of 10,000 keys" in notice.text
 
 
+def test_rows_of_people_who_count_run_out_and_no_number_is_said() -> None:
+    metrics = Metrics(show_streams=False)
+    assert noticed(StreamsLimit("raw", metrics), 0.0) is None
+    metrics.standing.crowded.add(2)
+    notice = noticed(StreamsLimit("raw", metrics), 0.0)
+    assert notice is not None
+    assert (notice.kind, notice.partition, notice.still) == (Kind.STREAMS_LIMIT, 2, False)
+    assert "producers who make up keys can shut everybody else out" in notice.text
+    metrics.standing.forget("raw", 2)
+    assert noticed(StreamsLimit("raw", metrics), 0.0) is None
+
+
 @pytest.mark.parametrize(
     ("exhausted", "nearly", "others", "said"),
     [

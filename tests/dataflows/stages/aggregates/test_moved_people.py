@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fugu.dataflows.base.stream_time import StreamTime
+from fugu.dataflows.base.ticks import CLOSED
 from fugu.dataflows.kafka.partitioner import partitions_of
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.log_entries import PartitionsMoved, read_entry
@@ -15,6 +16,7 @@ from fugu.dataflows.stages.moved_people import brought_together
 from fugu.dataflows.state.moved_rows import moved_rows
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Integers
+from fugu.operators.personal_cap import PersonalCap
 from tests.dataflows.stages.aggregates.exact import (
     GROUPS,
     SECONDS,
@@ -184,3 +186,88 @@ def test_rows_of_people_who_are_in_no_open_tick_stay_behind() -> None:
     one.extend(2, twice=False)
     assert [bytes(key) for table in one.tables for key in table.keys] == [b"here"]
     assert not np.concatenate([table.live("seen") for table in one.tables if len(table)]).min() < 9
+
+
+def test_a_wrong_clock_that_has_begun_time_does_not_end_everybody_elses_where_people_move() -> None:
+    """Nobody told its ticks, so they are not closed in other partitions either."""
+    one = one_mover()
+    known = [f"u{n}" for n in range(PEOPLE)]
+    wrong = next(who for who in known if one.home(who) == 1)
+    one.send(
+        [(who, t * 1_000, "north", 1.0) for t in range(9) for who in known if one.home(who) == 0],
+        at_once=100,
+    )
+    one.send([(wrong, 3_999_999_999_000, "west", 1.0)], at_once=100)
+    one.extend(3, twice=False)
+    assert [table.clock[CLOSED] for table in one.tables] == [7] * 3
+    one.send([(who, t * 1_000, "south", 1.0) for t in (9, 10) for who in known], at_once=100)
+    assert not [reason for *_, reason in one.dead if reason == "late"]
+    figures = one.figures(restarting=True)
+    assert figures == {tick: one.expected(tick) for tick in figures}
+    assert (min(figures), max(figures)) == (0, 9)
+    assert sum(figures[9]) == PEOPLE
+
+
+def test_a_cap_remembers_who_counted_where_a_wrong_clock_has_begun_a_partition() -> None:
+    one = one_mover(cap=PersonalCap(at_most=2, ticks=100))
+    known = [f"u{n}" for n in range(PEOPLE)]
+    one.send(
+        [(who, t * 1_000, "north", 1.0) for t in range(9) for who in known if one.home(who) == 0],
+        at_once=100,
+    )
+    wrong = next(who for who in known if one.home(who) == 1)
+    one.send([(wrong, 3_999_999_999_000, "west", 1.0)], at_once=100)
+    one.extend(3, twice=False)
+    one.send([(who, t * 1_000, "south", 1.0) for t in range(9, 40) for who in known], at_once=100)
+    figures = one.figures(restarting=False)
+    assert max(figures) == 38
+    assert sum(map(sum, figures.values())) == 2 * PEOPLE
+
+
+@pytest.mark.parametrize("begun", [1, 2])
+def test_time_may_begin_anew_behind_people_who_move_as_long_as_no_tick_was_told(
+    begun: int,
+) -> None:
+    one = one_mover()
+    wrong = [next(f"u{n}" for n in range(9) if one.home(f"u{n}") == home) for home in range(begun)]
+    one.send([(who, 3_999_999_999_000, "west", 1.0) for who in wrong], at_once=100)
+    one.extend(3, twice=False)
+    known = [f"u{n}" for n in range(PEOPLE)]
+    one.send([(who, t * 1_000, "south", 1.0) for t in range(9, 20) for who in known], at_once=100)
+    assert [table.clock[CLOSED] for table in one.tables] == [18] * 3
+    figures = one.figures(restarting=False)
+    assert max(figures) == 18
+    assert sum(figures[18]) == PEOPLE
+
+
+def test_what_was_contributed_before_any_tick_closed_moves_with_the_people() -> None:
+    one = one_mover()
+    known = [f"u{n}" for n in range(PEOPLE)]
+    one.send([(who, 5_000, "north", 1.0) for who in known], at_once=100)
+    one.extend(3, twice=False)
+    one.send([(who, 6_600, "north", 1.0) for who in known], at_once=100)
+    assert one.figures(restarting=False) == {5: [PEOPLE, 0, 0]}
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_partitions_that_have_told_nothing_go_by_the_first_and_those_near_it(far: bool) -> None:
+    one = one_mover()
+    known = [f"u{n}" for n in range(PEOPLE)]
+    homes = {who: one.home(who) for who in known}
+    when = [5_000, 3_999_999_999_000 if far else 7_000]
+    one.send([(who, when[homes[who]], "north", 1.0) for who in known], at_once=100)
+    one.extend(3, twice=False)
+    assert [table.clock[CLOSED] for table in one.tables] == [4 if far else 6] * 3
+    one.send([(who, 9_000, "south", 1.0) for who in known], at_once=100)
+    figures = one.figures(restarting=False)
+    first = sum(home == 0 for home in homes.values())
+    assert figures[5] == [first, 0, 0]
+    assert figures.get(7) == ([0, 0, 0] if far else [PEOPLE - first, 0, 0])
+
+
+def one_mover(cap: PersonalCap | None = None) -> Moving:
+    """Two partitions, in each of which one person moves time."""
+    ticks = replace(SECONDS, grace=0)
+    one = Moving(2, ticks, admission=Admission("murmur2", 2, 1_000), cap=cap)
+    one.begin()
+    return one

@@ -182,6 +182,34 @@ def test_whether_a_row_is_kept_does_not_depend_on_what_its_records_hold() -> Non
         assert [reason for *_, reason in run.dead].count("too_many_keys") == 1
 
 
+@pytest.mark.parametrize("other", ["nowhere", "west"])
+def test_how_much_is_written_does_not_tell_how_many_have_counted(other: str) -> None:
+    """What one person says changes nothing of it; it had been the number of contributions."""
+    written = []
+    for group in ("north", other):
+        run, rows = capped(PersonalCap(2, 100)), []
+        for tick in range(4):
+            messages = [*minutes("a", [tick], group), *minutes("b", [tick]), *minutes("c", [tick])]
+            run.partials([(0, one) for one in messages])
+            run.tables[0].take_changes()
+            before = run.tables[0].rows_taken
+            run.partials([(0, one) for one in minutes(CLOCK, [tick + 1], "nowhere")])
+            run.tables[0].take_changes()
+            rows.append(run.tables[0].rows_taken - before)
+        written.append(rows)
+    assert written[0] == written[1]
+    assert max(written[0]) >= 3
+
+
+def test_rows_run_out_where_nearly_all_are_of_people_who_are_remembered() -> None:
+    run = capped(PersonalCap(1, 10), most_keys=10)
+    table, crowded = run.tables[0], []
+    for tick in range(1, 12):
+        run.partials([(0, one) for one in minutes(CLOCK, [tick]) + minutes(f"u{tick}", [tick])])
+        crowded.append(run.bounding.is_crowded(table))
+    assert crowded == [False] * 7 + [True] * 2 + [False] * 2
+
+
 def test_time_that_begins_anew_does_not_let_anybody_count_again() -> None:
     run = capped(PersonalCap(1, 1_000), most_keys=3)
     table = run.tables[0]
