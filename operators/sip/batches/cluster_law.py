@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class ClusterLaw(BatchLaw):
     """Present a law over sequences of groups as a law over batches.
 
+    `joint (window, states, sequences, rows)` is P(state at a position, groups of all positions),
     `grouped (window, n, rows)` is the group of each symbol, `shown (window, groups, rows)` the
     symbol that is released for each group.
     """
@@ -86,11 +87,17 @@ class ClusterLaw(BatchLaw):
 
     def learned(self, released: Integers) -> Floats:
         likelihood = self.law.likelihood(self._sequences(released))
-        learned = np.empty((len(released), len(self.joint[0]), released.shape[1]))
+        model = self.algorithm.walk.model
+        learned = np.empty((len(released), model.symbols, released.shape[1]))
         for position, joint in enumerate(self.joint):
-            per_sequence = np.ascontiguousarray((joint * likelihood).transpose(1, 0, 2))
-            learned[position] = normalised(ordered_sum(per_sequence))
+            learned[position] = model.marginal(_over_sequences(joint, likelihood))
         return learned
+
+    def last_state(self, released: Integers, learned: Floats) -> Floats:
+        if self.algorithm.walk.remembers_symbols_only:
+            return learned[-1]
+        likelihood = self.law.likelihood(self._sequences(released))
+        return _over_sequences(self.joint[-1], likelihood)
 
     def expected(self, released: Integers) -> Floats:
         columns, expected = np.arange(released.shape[1]), []
@@ -100,7 +107,7 @@ class ClusterLaw(BatchLaw):
         ):
             parts = chances.reshape(count, -1, len(columns))
             groups = normalised(ordered_sum(parts.transpose(1, 0, 2)))
-            here = np.zeros((len(self.joint[0]), len(columns)))
+            here = np.zeros((self.algorithm.walk.symbols, len(columns)))
             for group, share in zip(self.shown[position, :count], groups, strict=True):
                 here[group, columns] += share
             expected.append(here)
@@ -111,3 +118,9 @@ class ClusterLaw(BatchLaw):
         """Return the number of each batch's sequence of groups."""
         groups = np.take_along_axis(self.grouped, batches[:, None], axis=1)[:, 0]
         return np.asarray(np.ravel_multi_index(tuple(groups), self.algorithm.counts))
+
+
+def _over_sequences(joint: Floats, likelihood: Floats) -> Floats:
+    """Return P(state | released), a sum over sequences of groups."""
+    per_sequence = np.ascontiguousarray((joint * likelihood).transpose(1, 0, 2))
+    return normalised(ordered_sum(per_sequence))

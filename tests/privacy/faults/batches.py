@@ -23,7 +23,7 @@ class EpsilonPerRecord(BatchedRelease):
     @cached_property
     def _plans(self) -> BatchPlans:
         whole = self.window * self.epsilon_per_batch
-        return BatchPlans(self.model, self.window, whole, self.distance, self.kernel)
+        return BatchPlans(self._walk, self.window, whole, self.distance, self.kernel)
 
 
 class DrainsTheTruth(BatchedRelease):

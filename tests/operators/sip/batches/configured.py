@@ -20,15 +20,15 @@ Make = Callable[[BatchPlan], Algorithm]
 
 
 def grouped(plan: BatchPlan, search: Search, most: int) -> ClusterSequences:
-    return ClusterSequences(plan.model, plan.window, plan.distance, search, plan.bound, most)
+    return ClusterSequences(plan.walk, plan.window, plan.distance, search, plan.bound, most)
 
 
 def likely(plan: BatchPlan) -> LikelySequences:
-    return LikelySequences(plan.model, plan.window, plan.distance, plan.bound)
+    return LikelySequences(plan.walk, plan.window, plan.distance, plan.bound)
 
 
 def single(plan: BatchPlan) -> SymbolBySymbol:
-    return SymbolBySymbol(plan.model, plan.window, plan.distance, plan.epsilon)
+    return SymbolBySymbol(plan.walk, plan.window, plan.distance, plan.epsilon)
 
 
 ALGORITHMS: dict[str, Make] = {
@@ -58,13 +58,13 @@ def released_by(make: Make) -> type[BatchedRelease]:
         def _made(self, length: int) -> BatchPlan:
             plan = super()._made(length)
             return OneAlgorithm(
-                plan.model, plan.window, plan.epsilon, plan.distance, plan.kernel, make
+                plan.walk, plan.window, plan.epsilon, plan.distance, plan.kernel, make
             )
 
     class Released(BatchedRelease):
         @cached_property
         def _plans(self) -> BatchPlans:
-            given = self.model, self.window, self.epsilon_per_batch, self.distance, self.kernel
+            given = self._walk, self.window, self.epsilon_per_batch, self.distance, self.kernel
             return Plans(*given)
 
     return Released

@@ -11,6 +11,7 @@ from fugu.operators.sip.batches.batch_plan import BatchPlan
 from fugu.operators.sip.batches.cluster_law import ClusterLaw
 from fugu.operators.sip.batches.model_error import doubts_of, forward_distance, product_distance
 from fugu.operators.sip.batches.sequence_law import SequenceLaw
+from fugu.operators.sip.batches.walk import Walk
 from fugu.operators.sip.distances import HAMMING
 from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.privacy_bound import UNIT_ROUNDOFF
@@ -49,7 +50,7 @@ def apart(computed: dict[tuple[int, ...], float], exactly: Exact) -> float:
 def test_products_are_within_the_bound(sums: list[float], window: int) -> None:
     """Rows that miss the sum 1 count: without their term the bound would be too small."""
     model = missing(sums)
-    plan = BatchPlan(model, window, 1.0, HAMMING, "heuristic")
+    plan = BatchPlan(Walk(model), window, 1.0, HAMMING, "heuristic")
     law = ALGORITHMS["likely sequences"](plan).law(model.prior[:, None], np.zeros(1))
     assert isinstance(law, SequenceLaw)
     batches = product(range(model.symbols), repeat=window)
@@ -63,7 +64,7 @@ def test_products_are_within_the_bound(sums: list[float], window: int) -> None:
 @pytest.mark.parametrize("sums", [[0.0, 0.0, 0.0], [9e-13, -9e-13, 0.0]])
 def test_sums_over_groups_are_within_the_bound(sums: list[float]) -> None:
     model, window = missing(sums), 3
-    plan = BatchPlan(model, window, 1.0, HAMMING, "heuristic")
+    plan = BatchPlan(Walk(model), window, 1.0, HAMMING, "heuristic")
     law = ALGORITHMS["coarse heuristic"](plan).law(model.prior[:, None], np.zeros(1))
     assert isinstance(law, ClusterLaw)
     groups = [tuple(digits) for digits in law.algorithm.digits.T.tolist()]
