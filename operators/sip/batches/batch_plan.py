@@ -10,6 +10,7 @@ from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.batches.batch_law import Algorithm, BatchLaw
 from fugu.operators.sip.batches.cluster_sequences import MOST_SEQUENCES, ClusterSequences
 from fugu.operators.sip.batches.likely_sequences import MOST_BATCHES, LikelySequences
+from fugu.operators.sip.batches.middle_groups import MOST_COMPARED, MiddleGroups
 from fugu.operators.sip.batches.symbol_by_symbol import SymbolBySymbol
 from fugu.operators.sip.batches.walk import Walk
 from fugu.operators.sip.belief_radius import Radius
@@ -99,6 +100,8 @@ class BatchPlan:
         if batches <= MOST_SEQUENCES and self.kernel == "linear_program":
             return (grouped,)
         single = SymbolBySymbol(*batch, self.epsilon)
+        if self.walk.symbols > MOST_COMPARED:
+            return MiddleGroups(*batch, self.kernel, self.bound), single
         if batches > MOST_BATCHES or not (self.window == 1 or self.walk.has_powers):
             return grouped, single
         likely = LikelySequences(*batch, self.bound)

@@ -28,8 +28,6 @@ _BELIEF_GRID = 1024
 _UNLIKELY = np.float64(2.0**-10)
 """Added to a rounded belief for every symbol, so that all of them go somewhere near."""
 _REMEMBERED = 2048
-_REMEMBERED_NUMBERS = 2**23
-"""Limit the numbers of all plans that are remembered."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +88,17 @@ class ClusterSequences(Algorithm):
         moved = self.walk.roundings(self.window, self.window * (self.walk.symbols + 2))
         return moved + self.outcomes + 8
 
+    @property
+    def name(self) -> str:
+        """Return how digests and reports name the algorithm."""
+        return "cluster_sequences"
+
     def identity(self) -> tuple[str | int | bytes, ...]:
         """Name, version and size, and everything that its bits depend on."""
         place: tuple[str, ...] = ()
         if self.search == "linear_program":
             place = (solver_version(), platform.system(), platform.machine())
-        return ("cluster_sequences", 2, self.most, self.search, *place)
+        return (self.name, 2, self.most, self.search, *place)
 
     def law(self, belief: Floats, distances: Floats, steps: Integers | None = None) -> ClusterLaw:
         moves = self.walk.of(steps)
@@ -133,6 +136,11 @@ class ClusterSequences(Algorithm):
         """Return the group of each position in each sequence, the first slowest."""
         return np.indices(self.counts).reshape(self.window, -1)
 
+    @property
+    def places(self) -> Integers:
+        """Return which of the symbols shown at each position a sequence has: that of its group."""
+        return self.digits
+
     @cached_property
     def table(self) -> Floats:
         """Return D(x, y)."""
@@ -140,8 +148,7 @@ class ClusterSequences(Algorithm):
 
     @cached_property
     def _remembered(self) -> "Callable[[bytes, bytes | None], _Plan]":
-        numbers = self.walk.states + 2 * self.window * self.walk.symbols
-        return lru_cache(max(16, min(_REMEMBERED, _REMEMBERED_NUMBERS // numbers)))(self._plan)
+        return lru_cache(_REMEMBERED)(self._plan)
 
     def _plan(self, content: bytes, between: bytes | None) -> "_Plan":
         """Make a plan for a rounded belief, with a little of it on every state that may be, and the
@@ -149,6 +156,21 @@ class ClusterSequences(Algorithm):
         steps = None if between is None else np.frombuffer(between, dtype=np.int64)[:, None]
         moves = self.walk.of(steps)
         belief = normalised(np.frombuffer(content, dtype=np.int64) + _UNLIKELY)
+        grouped, shown = self._groups(belief, moves)
+        joint = self._joint(belief[:, None], grouped[:, :, None], moves)
+        prior = normalised(ordered_sum(joint[-1]))[:, 0]
+        apart = self.weighted(joint, shown[:, :, None])[:, :, 0] / prior[:, None]
+        return _Plan(grouped, shown, self.proposed(prior, apart))
+
+    def proposed(self, prior: Floats, apart: Floats) -> Floats:
+        """Return the proposal for sequences of groups so far apart, as a matrix."""
+        proposal = None
+        if self.search == "linear_program":
+            proposal = solved_proposal(prior, apart, self.bound.growth)
+        return self._projection(prior, apart) if proposal is None else proposal
+
+    def _groups(self, belief: Floats, moves: Moves) -> tuple[Integers, Integers]:
+        """Return the group of each symbol at each position, and what is shown for each group."""
         mass = belief[:, None]
         grouped = np.empty((self.window, self.walk.symbols), dtype=np.int64)
         shown = np.zeros((self.window, max(self.counts)), dtype=np.int64)
@@ -160,15 +182,7 @@ class ClusterSequences(Algorithm):
             )
             if position + 1 < self.window:
                 mass = moves.predicted(mass, position)
-        joint = self._joint(belief[:, None], grouped[:, :, None], moves)
-        prior = normalised(ordered_sum(joint[-1]))[:, 0]
-        apart = self.weighted(joint, shown[:, :, None])[:, :, 0] / prior[:, None]
-        proposal = None
-        if self.search == "linear_program":
-            proposal = solved_proposal(prior, apart, self.bound.growth)
-        if proposal is None:
-            proposal = self._projection(prior, apart)
-        return _Plan(grouped, shown, proposal)
+        return grouped, shown
 
     def _projection(self, prior: Floats, apart: Floats) -> Floats:
         """Send everybody to the nearest of the k most likely sequences, for the cheapest k."""
@@ -190,7 +204,7 @@ class ClusterSequences(Algorithm):
         total = np.zeros((sequences, sequences, joint.shape[3]))
         for position, groups in enumerate(self.counts):
             for group in range(groups):
-                far = self.table[:, shown[position, group]]
+                far = self.distance.from_each(shown[position, group], self.walk.symbols)
                 far = far[self.walk.symbol_of_state]
                 cost = ordered_sum(joint[position] * far[:, None, :])
                 total = total + np.where(

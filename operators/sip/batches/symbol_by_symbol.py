@@ -12,6 +12,8 @@ from fugu.operators import compiled
 from fugu.operators.budget_units import exact_exp, exact_expm1, units_of
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.sip.batches.batch_law import Algorithm, BatchLaw
+from fugu.operators.sip.batches.cost_of_many import cost_of_many
+from fugu.operators.sip.batches.middle_groups import MOST_COMPARED
 from fugu.operators.sip.batches.model_error import doubts_of
 from fugu.operators.sip.batches.walk import Moves, Walk
 from fugu.operators.sip.belief_radius import Radius
@@ -26,6 +28,7 @@ from fugu.operators.sip.proposal import Kernel
 from fugu.operators.sip.release_law import ReleaseLaw
 
 FOLLOWED = 8
+"""The most releases that the expected cost is followed along; of very many symbols, one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +61,8 @@ class SymbolBySymbol(Algorithm):
 
     @property
     def size(self) -> int:
-        return FOLLOWED * self.walk.symbols**2
+        n = self.walk.symbols
+        return self.followed * (n**2 if n <= MOST_COMPARED else n)
 
     @property
     def roundings(self) -> int:
@@ -103,11 +107,16 @@ class SymbolBySymbol(Algorithm):
         """Return e^epsilon of a single symbol."""
         return exact_exp(self.bound.epsilon)
 
+    @property
+    def followed(self) -> int:
+        """Return how many releases the expected cost is followed along."""
+        return FOLLOWED if self.walk.symbols <= MOST_COMPARED else 1
+
     @cached_property
     def is_compiled(self) -> bool:
         """Return whether costs are compiled."""
-        hamming = isinstance(self._kernel, HammingKernel)
-        return hamming and self.walk.is_plain and compiled.available()
+        few = self.walk.is_plain and self.walk.symbols <= MOST_COMPARED
+        return few and isinstance(self._kernel, HammingKernel) and compiled.available()
 
     @cached_property
     def _radius(self) -> Radius:
@@ -235,6 +244,8 @@ class ProductLaw(BatchLaw):
         return self.moves.predicted(self._model.correct(belief, posterior), position)
 
     def _step_cost(self, law: ReleaseLaw) -> Floats:
+        if self.algorithm.walk.symbols > MOST_COMPARED:
+            return cost_of_many(law, self.algorithm.distance)
         symbols, columns = law.belief.shape
         moved, spread = np.zeros(columns), np.zeros(columns)
         for symbol in range(symbols):
@@ -253,7 +264,7 @@ class ProductLaw(BatchLaw):
         likely = normalised(weights) * shares.ravel()
         symbols = len(likely)
         likely = likely.reshape(symbols * followed, rows)
-        best = np.argsort(-likely, axis=0, kind="stable")[:FOLLOWED]
+        best = np.argsort(-likely, axis=0, kind="stable")[: self.algorithm.followed]
         weight = np.take_along_axis(likely, best, axis=0)
         best = np.where(weight > 0.0, best, best[0])
         columns = (best % followed * rows + np.arange(rows)).ravel()
