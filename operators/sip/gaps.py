@@ -95,7 +95,7 @@ class Gaps:
 def predicted(model: Chain, radius: Radius, state: State, steps: Integers) -> State:
     """Return the columns that so many predictions change, row by row."""
     belief = checked_belief(state["belief"]).copy()
-    for passed in range(int(steps.max())):
+    for passed in range(int(steps.max(initial=0))):
         waiting = np.flatnonzero(steps > passed)
         belief[:, waiting] = model.skip(belief[:, waiting])
     return {"belief": np.ascontiguousarray(belief.T), **radius.after(state, steps)}

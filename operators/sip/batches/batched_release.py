@@ -37,7 +37,7 @@ from fugu.operators.sip.batches.walk import Walk
 from fugu.operators.sip.belief_radius import PREDICTIONS, Radius
 from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.distances import HAMMING, Distance, Points
-from fugu.operators.sip.gaps import Gaps
+from fugu.operators.sip.gaps import Gaps, predicted
 from fugu.operators.sip.guarantees import crr_guarantees, with_gaps
 from fugu.operators.sip.kernels import Search
 from fugu.operators.sip.symbol_inputs import checked_belief, checked_symbols
@@ -221,20 +221,16 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism, TimedMechanism):
 
         Nothing is said about what is published instead.
         """
-        belief = checked_belief(state["belief"])
-        moves = self._walk.of(self._steps(state, np.arange(len(instead)), self.window))
-        for position in range(self.window - 1):
-            predicted = moves.predicted(belief, position)
-            belief = np.where(position < state["held"], predicted, belief)
-        belief = self.model.skip(belief)
+        held = state["held"]
+        steps = held + 1 if self._in_time is None else self._in_time.steps_past(state)
         after = {
             **state,
-            "belief": np.ascontiguousarray(belief.T),
+            **predicted(self.model, self.radius, state, steps),
             **self.radius.after(state),
             **({} if self._in_time is None else self._in_time.without_steps(state)),
             "pending": np.zeros_like(state["pending"]),
-            "held": np.zeros_like(state["held"]),
-            "history": extended(state["history"], -1 - state["held"]),
+            "held": np.zeros_like(held),
+            "history": extended(state["history"], -1 - held),
         }
         return after, Releases(instead, {"confidence": np.full(len(instead), np.nan)})
 

@@ -95,7 +95,7 @@ class ClusterLaw(BatchLaw):
 
     def last_state(self, released: Integers, learned: Floats) -> Floats:
         if self.algorithm.walk.remembers_symbols_only:
-            return learned[-1]
+            return np.asarray(learned[-1])
         likelihood = self.law.likelihood(self._sequences(released))
         return _over_sequences(self.joint[-1], likelihood)
 

@@ -39,6 +39,12 @@ class GapsInBatches:
         """Return the columns where a batch begins."""
         return {STEPS: np.ones_like(state[STEPS])}
 
+    def steps_past(self, state: State) -> Integers:
+        """Return how many steps of the chain lie between the first position of the batch and the
+        one after those that came."""
+        count = np.arange(self.window - 1) < state["held"][:, None]
+        return np.asarray(1 + np.where(count, state[STEPS], 0).sum(axis=1))
+
     def elapse(self, state: State, ticks: Integers) -> State:
         """Bring every row to the tick of its next record; `state` is not modified."""
         missed, held = self.gaps.missed(state[TICK], ticks), state["held"]

@@ -77,7 +77,7 @@ class SequenceLaw:
     def last_state(self, released: Integers, learned: Floats) -> Floats:
         """Return sums over all batches that end in a state."""
         if self.joint is None:
-            return learned[-1]
+            return np.asarray(learned[-1])
         walk = self.algorithm.walk
         likelihood = self.likelihood(self.number(released))
         per_symbol = likelihood.reshape(len(self.joint), walk.symbols, -1)

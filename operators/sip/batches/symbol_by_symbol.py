@@ -209,7 +209,7 @@ class ProductLaw(BatchLaw):
 
     def last_state(self, released: Integers, learned: Floats) -> Floats:
         if self.algorithm.walk.remembers_symbols_only:
-            return learned[-1]
+            return np.asarray(learned[-1])
         *_, (_, _, belief) = self._along(released)
         return self._model.correct(belief, learned[-1])
 

@@ -299,6 +299,13 @@ def test_a_budget_counts_the_most_that_a_batch_may_cost_before_its_gaps_are_know
     assert kinds(releases[-1]).tolist() == [Kind.FRESH]
 
 
+def test_no_rows_are_skipped_in_time_and_without() -> None:
+    """Readers skip those of a round that say nothing: often none."""
+    for mechanism in (TRIPLES, IN_TIME):
+        after, _ = mechanism.skip(mechanism.start(0), np.zeros((0, 3), dtype=np.int64))
+        assert {name: len(column) for name, column in after.items()} == dict.fromkeys(after, 0)
+
+
 def test_states_count_time_only_where_it_counts() -> None:
     assert not {"tick", "steps"} & TRIPLES.start(1).keys()
     assert TRIPLES.tick_milliseconds is None

@@ -13,8 +13,9 @@ from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.batches.cluster_sequences import ClusterSequences
 from fugu.operators.sip.batches.likely_sequences import LikelySequences
 from fugu.operators.sip.batches.symbol_by_symbol import SymbolBySymbol
+from fugu.operators.sip.batches.walk import Walk
+from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.kernels import Search
-from fugu.operators.sip.markov_model import MarkovModel
 
 Make = Callable[[BatchPlan], Algorithm]
 
@@ -70,10 +71,10 @@ def released_by(make: Make) -> type[BatchedRelease]:
     return Released
 
 
-def batch_probabilities(model: MarkovModel, belief: Floats, window: int) -> Floats:
+def batch_probabilities(model: Chain, belief: Floats, window: int) -> Floats:
     """P(o) of every batch in lexicographic order, from P(first symbol)."""
-    probabilities = belief
+    probabilities, transition = belief, Walk(model).power(1)
     for _ in range(window - 1):
         last = np.arange(len(probabilities)) % model.symbols
-        probabilities = (probabilities[:, None] * model.transition[last]).ravel()
+        probabilities = (probabilities[:, None] * transition[last]).ravel()
     return probabilities
