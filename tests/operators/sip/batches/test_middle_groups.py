@@ -18,6 +18,7 @@ from fugu.operators.sip.distances import HAMMING, Distance, Ordered, Points
 from fugu.operators.sip.kernels import choose_kernel
 from fugu.operators.sip.release_law import ReleaseLaw
 from tests.operators.sip import dense
+from tests.operators.sip.batches.test_batch_laws import goes_on
 from tests.operators.sip.beliefs import random_beliefs
 from tests.operators.sip.chains import random_second_order, sparse
 from tests.privacy.chains import random_chain
@@ -70,6 +71,8 @@ def test_the_law_is_private_and_costs_what_is_said(
         for each in released:
             seen = np.tile(batches[:, [each]], columns)
             learned = law.learned(seen)[:, :, 0]
+            likely = law.expected(seen)[:, :, 0]
+            assert likely == pytest.approx(goes_on(prior @ chance, batches, int(each)), abs=1e-12)
             told = prior * chance[:, each]
             for position, symbols in enumerate(batches):
                 expected = np.bincount(symbols, told, 3) / told.sum()

@@ -19,6 +19,7 @@ from fugu.operators.sip.second_order_model import SecondOrderModel
 from fugu.operators.sip.sparse_rows import SparseRows
 from tests.operators.sip import dense
 from tests.operators.sip.batches.configured import ALGORITHMS, OneAlgorithm
+from tests.operators.sip.batches.test_batch_laws import goes_on
 from tests.operators.sip.brute_force import Path, TruthLaw, first_order
 from tests.operators.sip.chains import random_second_order, sparse, truth_law
 from tests.privacy.chains import random_chain
@@ -107,6 +108,8 @@ def check_case(case: Case, algorithm: str, epsilon: float) -> None:
         for position, symbols in enumerate(batches):
             expected = np.bincount(symbols, told, case.model.symbols) / told.sum()
             assert learned[position, :, 0] == pytest.approx(expected, abs=1e-12)
+        likely = one.expected(seen)[:, :, 0]
+        assert likely == pytest.approx(goes_on(prior @ chance, batches, int(released)), abs=1e-12)
         state = one.last_state(seen, learned)
         assert state.sum() == pytest.approx(1.0, abs=1e-12)
         for _ in range(case.steps[-1]):
@@ -124,6 +127,25 @@ def test_law_and_beliefs_are_those_of_sums_over_all_paths(number: int, algorithm
     """What is learned of each symbol, and what is believed of the one after the batch."""
     for seed, epsilon in ((1, 0.7), (2, 4.0)):
         check_case(cases(seed)[number], algorithm, epsilon)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", first_in_test(ALGORITHMS, 1))
+def test_releases_along_pairs_and_gaps_are_as_frequent_as_the_law_says(algorithm: str) -> None:
+    draws, case, rng = 5_000, cases()[2], np.random.default_rng(5)
+    batches = batches_of(case)
+    law = case.made(algorithm, 2.0, draws)
+    (one,) = case.plan(algorithm, 2.0).algorithms
+    words = rng.integers(2**64, size=(one.draws, draws), dtype=np.uint64)
+    truth = batches[:, [5]]
+    released = law.release(np.tile(truth, draws), words)
+    observed = np.bincount(np.ravel_multi_index(tuple(released), (2, 2, 2)), minlength=8)
+    few = case.made(algorithm, 2.0, 8)
+    expected = draws * few.probability(np.tile(truth, 8), batches)
+    possible = expected > 0.0
+    assert observed[~possible].sum() == 0
+    statistic = ((observed - expected)[possible] ** 2 / expected[possible]).sum()
+    assert statistic < 30.0
 
 
 def beliefs(case: Case, rows: int) -> tuple[Floats, Integers | None]:
