@@ -21,6 +21,7 @@ from bench.figures.running_totals import running_totals
 from bench.figures.shaped_noise import shaped_noise
 from bench.figures.sip_clicks import sip_clicks
 from bench.figures.sip_error import sip_error
+from bench.figures.sip_fine_gaze import sip_fine_gaze
 from bench.figures.sip_gaze import sip_gaze
 from bench.figures.sip_identities import sip_identities
 from bench.figures.sip_noise import sip_noise
@@ -43,6 +44,7 @@ FIGURES: tuple[Callable[[], Figure], ...] = (
     sip_error,
     sip_clicks,
     sip_gaze,
+    sip_fine_gaze,
     sip_identities,
     sip_runtime,
     temporal_prices,

@@ -25,6 +25,7 @@ from fugu.operators.mechanism import (
     RepeatingMechanism,
     TimedMechanism,
 )
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 
 _NO_KEY = (
     "releases have no key, so every record counts as a user of its own: bars are too short where "
@@ -86,6 +87,13 @@ def estimated_shares(
 
     `asked` are the width of windows and the time from which on records are estimated.
     """
+    inner = without_budget(mechanism)
+    if isinstance(inner, BatchedRelease) and inner.gaps is not None:
+        raise CannotBeEstimated(
+            "shares: what a list tells depends on the gaps between its records (operator.step), "
+            "and a topic has the time of its last record only; take shares from a pipeline of crr, "
+            "or leave operator.step out"
+        )
     alphabet, reader = alphabet_of(promise), checked_reader(mechanism)
     if alphabet is None or reader is None:
         raise CannotBeEstimated(
@@ -105,7 +113,7 @@ def estimated_shares(
     releases = releases_of(records, promise)
     ticks = _ticks(records, mechanism)
     sums = RatioSums(max(1, windows.count), len(alphabet), shares=True)
-    inner, outcomes = without_budget(mechanism), releases.values
+    outcomes = releases.values
     surprises: SurpriseSums | None = None
     if isinstance(reader, PredictingReader):
         surprises = SurpriseSums(reader.outcomes)

@@ -26,6 +26,7 @@ from fugu.operators.mechanism import Array, Releases
 from fugu.operators.randomness import WORTH_HASHING, DrawScope
 from fugu.operators.secret import SECRET_BYTES, Secret
 from fugu.operators.sip.batches.batched_release import BatchedRelease
+from fugu.operators.sip.batches.middle_groups import MOST_COMPARED
 
 _MADE_UP = Secret(bytes(SECRET_BYTES))
 
@@ -77,9 +78,10 @@ def warm_up_windows() -> None:
 
 def _made_up(stage: StreamStage, codec: Codec) -> Array:
     """Return the first symbol, or zero, for some streams, as often as one has to be released;
-    nothing where values are neither."""
-    inside, domain = without_budget(stage.mechanism), codec.domain
-    records = inside.window if isinstance(inside, BatchedRelease) else 1
+    nothing where values are neither, or where each stream takes a second."""
+    inside, domain, records = without_budget(stage.mechanism), codec.domain, 1
+    if isinstance(inside, BatchedRelease):
+        records = inside.window if inside.model.symbols <= MOST_COMPARED else 0
     count = WORTH_HASHING * records if isinstance(domain, (Alphabet, Numbers)) else 0
     return np.zeros(count, dtype=domain.dtype)
 

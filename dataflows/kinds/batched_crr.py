@@ -5,7 +5,7 @@ from pydantic import Field
 
 from fugu.dataflows.base.section import Epsilon
 from fugu.dataflows.kinds.families.distances import Placed, distance_between, in_words
-from fugu.dataflows.kinds.families.models import ModelOperator
+from fugu.dataflows.kinds.families.model_steps import InTimeOperator
 from fugu.dataflows.kinds.families.section import Files
 from fugu.dataflows.records.symbols import SymbolBatches
 from fugu.dataflows.records.values import Values
@@ -18,7 +18,7 @@ RIVAL_WINDOW = 2
 """Count the records of a list where another kind is compared with lists."""
 
 
-class BatchedCrrOperator(ModelOperator):
+class BatchedCrrOperator(InTimeOperator):
     """Hold `window` symbols back, and release them together as one list."""
 
     order = 102
@@ -40,10 +40,10 @@ class BatchedCrrOperator(ModelOperator):
     """Say how the law of a release is searched."""
 
     def mechanism(self, files: Files) -> Mechanism:
-        model, distance = self.matrix(files), distance_between(self.alphabet, self.distance, files)
-        return BatchedRelease(
-            model, self.window, float(self.epsilon_per_batch), distance, self.kernel
-        )
+        model = self.written_out(files)
+        distance = distance_between(self.alphabet, self.distance, files)
+        epsilon = float(self.epsilon_per_batch)
+        return BatchedRelease(model, self.window, epsilon, distance, self.kernel, self.gaps)
 
     def values(self, fields: Sequence[str]) -> Values:
         return SymbolBatches(fields[0], self.alphabet, other=self.other)
@@ -89,8 +89,19 @@ class BatchedCrrOperator(ModelOperator):
             "the stream; 1 minus its mean is the expected share of wrong ones.",
             "a repeated list is the last one again and says nothing new, and while a budget is "
             "exhausted there is one for every record.",
+            self._about_shares,
+        ]
+
+    @property
+    def _about_shares(self) -> str:
+        if self.step is not None:
+            return (
+                "released shares are biased towards likely symbols, and nobody can undo that from "
+                "the topic alone, in which the records before the last of a list have no time."
+            )
+        return (
             "released shares are biased towards likely symbols; fugu.read(...).shares() undoes "
             "that as far as the model is right. A program of your own averages the posteriors "
             "instead "
-            "(BatchedRelease.observe over the releases of each key, in order).",
-        ]
+            "(BatchedRelease.observe over the releases of each key, in order)."
+        )

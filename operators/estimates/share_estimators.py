@@ -197,13 +197,18 @@ class ReportReader:
 
 
 def share_reader(mechanism: Mechanism) -> ShareReader | None:
-    """Return a reader for the releases of a mechanism, if there is one, or None."""
+    """Return a reader for the releases of a mechanism, if there is one, or None.
+
+    There is none for lists with gaps: a list has the time of its last record alone.
+    """
     budget = mechanism if isinstance(mechanism, Budgeted) else None
     match mechanism if budget is None else budget.mechanism:
         case WindowReports() as window:
             return ReportReader(window)
-        case BatchedRelease() as batched:
+        case BatchedRelease(gaps=None) as batched:
             return BatchReader(batched)
+        case BatchedRelease():
+            return None
         case AdaptiveRelease() as adaptive:
             return DecisionReader(adaptive, budget)
         case ColdStart() as cold:

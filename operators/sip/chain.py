@@ -11,7 +11,9 @@ a fixed order, so that one row alone and in a batch has the same bits.
 
 from abc import ABC, abstractmethod
 
-from fugu.operators.mechanism import Floats
+import numpy as np
+
+from fugu.operators.mechanism import Floats, Integers
 
 
 class Chain(ABC):
@@ -34,14 +36,32 @@ class Chain(ABC):
     def marginal(self, belief: Floats) -> Floats:
         """Return P(current symbol)."""
 
+    @property
     @abstractmethod
-    def advance(self, belief: Floats, posterior: Floats) -> Floats:
-        """Return the belief at the next position, after a release that made `posterior` of the
+    def symbol_of_state(self) -> Integers:
+        """Return the last symbol of each state."""
+
+    @abstractmethod
+    def correct(self, belief: Floats, posterior: Floats) -> Floats:
+        """Return the belief at this position, after a release that made `posterior` of the
         marginal.
 
         What a release says depends on the current symbol only, so every state is corrected by as
         much as its symbol.
         """
+
+    def advance(self, belief: Floats, posterior: Floats) -> Floats:
+        """Return the belief at the next position, after such a release."""
+        return self.skip(self.correct(belief, posterior))
+
+    @abstractmethod
+    def move(self, masses: Floats) -> Floats:
+        """Return where masses of states are one step later, not normalised."""
+
+    @abstractmethod
+    def mean_after(self, values: Floats) -> Floats:
+        """Return, for each state, the mean of `values (states, rows)` over the state that comes
+        next."""
 
     @abstractmethod
     def skip(self, belief: Floats) -> Floats:
@@ -89,11 +109,15 @@ class FirstOrder(Chain):
     def start(self) -> Floats:
         return self.prior
 
+    @property
+    def symbol_of_state(self) -> Integers:
+        return np.arange(self.symbols)
+
     def marginal(self, belief: Floats) -> Floats:
         return belief
 
-    def advance(self, belief: Floats, posterior: Floats) -> Floats:
-        return self.skip(posterior)
+    def correct(self, belief: Floats, posterior: Floats) -> Floats:
+        return posterior
 
     @property
     def memory(self) -> float:

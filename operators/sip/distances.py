@@ -26,6 +26,10 @@ class Hamming:
         """Return D(x, y) of pairs."""
         return np.asarray(truths != released, dtype=np.float64)
 
+    def from_each(self, symbols: Integers, count: int) -> Floats:
+        """Return how far each of `count` symbols is from each of these, `(count, rows)`."""
+        return np.asarray(np.arange(count)[:, None] != symbols, dtype=np.float64)
+
     def identity(self) -> tuple[str | bytes, ...]:
         """Return the fields that tell it apart in a law digest."""
         return ("hamming",)
@@ -43,6 +47,10 @@ class Ordered:
     def between(self, truths: Integers, released: Integers) -> Floats:
         """Return D(x, y) of pairs."""
         return np.asarray(np.abs(truths - released), dtype=np.float64)
+
+    def from_each(self, symbols: Integers, count: int) -> Floats:
+        """Return how far each of `count` symbols is from each of these, `(count, rows)`."""
+        return np.asarray(np.abs(np.arange(count)[:, None] - symbols), dtype=np.float64)
 
     def identity(self) -> tuple[str | bytes, ...]:
         """Return the fields that tell it apart in a law digest."""
@@ -84,10 +92,11 @@ class Points:
             square = square + gap * gap
         return np.sqrt(square)
 
-    def from_each(self, symbols: Integers) -> Floats:
-        """Return how far every symbol is from each of these, `(n, rows)`."""
-        square = np.zeros((len(self.coordinates), len(symbols)))
-        for along in self.coordinates.T:
+    def from_each(self, symbols: Integers, count: int) -> Floats:
+        """Return how far each of the first `count` symbols is from each of these, `(count,
+        rows)`."""
+        square = np.zeros((count, len(symbols)))
+        for along in self.coordinates[:count].T:
             gap = along[:, None] - along[symbols]
             square = square + gap * gap
         return np.sqrt(square)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fugu.operators.mechanism import Floats, Integers, State
+from fugu.operators.mechanism import Integers, State
 from fugu.operators.release_digest import extended
 from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.chain import Chain
@@ -13,7 +13,8 @@ from fugu.operators.sip.symbol_inputs import checked_belief
 LONGEST_GAP = 10_000
 NEVER = np.iinfo(np.int64).min
 """The tick of a stream without a record."""
-_TICK = "tick"
+TICK = "tick"
+"""The column of the latest tick of each stream."""
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1))
 
 
@@ -62,11 +63,11 @@ class Gaps:
 
     def start(self, rows: int) -> State:
         """Return the latest tick of each stream."""
-        return {_TICK: np.full(rows, NEVER)}
+        return {TICK: np.full(rows, NEVER)}
 
     def kept(self, state: State) -> State:
         """Return a copy of the latest ticks: no release changes them."""
-        return {_TICK: state[_TICK].copy()}
+        return {TICK: state[TICK].copy()}
 
     def missed(self, last: Integers, ticks: Integers) -> Integers:
         """Return how many steps without a record come before the one at `ticks`."""
@@ -78,11 +79,10 @@ class Gaps:
 
         What is released next depends on the gap, so the history that draws are bound to does.
         """
-        missed = self.missed(state[_TICK], ticks)
-        after = {**state, _TICK: np.maximum(state[_TICK], ticks)}
+        missed = self.missed(state[TICK], ticks)
+        after = {**state, TICK: np.maximum(state[TICK], ticks)}
         if missed.any():
-            after["belief"] = _predicted(model, state["belief"], missed)
-            after |= radius.after(state, missed)
+            after |= predicted(model, radius, state, missed)
             history = state["history"]
             after["history"] = np.where(missed > 0, extended(history, -missed), history)
         return after
@@ -92,10 +92,10 @@ class Gaps:
         return "gaps", self.step_milliseconds, self.longest
 
 
-def _predicted(model: Chain, rows: Floats, steps: Integers) -> Floats:
-    """Return the beliefs after so many steps, row by row."""
-    belief = checked_belief(rows).copy()
-    for passed in range(int(steps.max())):
+def predicted(model: Chain, radius: Radius, state: State, steps: Integers) -> State:
+    """Return the columns that so many predictions change, row by row."""
+    belief = checked_belief(state["belief"]).copy()
+    for passed in range(int(steps.max(initial=0))):
         waiting = np.flatnonzero(steps > passed)
         belief[:, waiting] = model.skip(belief[:, waiting])
-    return np.ascontiguousarray(belief.T)
+    return {"belief": np.ascontiguousarray(belief.T), **radius.after(state, steps)}

@@ -87,10 +87,13 @@ class MarkovModel(FirstOrder):
 
     def predict(self, posterior: Floats) -> Floats:
         """Return P(next symbol) from P(current symbol), both `(n, rows)`."""
-        predicted = np.zeros_like(posterior)
-        for symbol in range(self.symbols):
-            predicted = predicted + posterior[symbol] * self.transition[symbol][:, None]
-        return normalised(predicted)
+        return normalised(self.move(posterior))
+
+    def move(self, masses: Floats) -> Floats:
+        return moved(masses, self.transition)
+
+    def mean_after(self, values: Floats) -> Floats:
+        return moved(values, self.transition.T)
 
     @cached_property
     def forgetting_ratio(self) -> float:
@@ -107,6 +110,20 @@ class MarkovModel(FirstOrder):
 
     def identity(self) -> tuple[bytes, ...]:
         return self.prior.astype("<f8").tobytes(), self.transition.astype("<f8").tobytes()
+
+
+def moved(masses: Floats, transition: Floats) -> Floats:
+    """Return sum over u of masses[u] transition[u, v], added in the order of u.
+
+    `masses` are `(states, ..., rows)`, and `transition` is `(states, states)`, or `(states,
+    states, rows)` with one matrix for each row.
+    """
+    per_row = transition.ndim == 3
+    between = (1,) * (masses.ndim - 1 - per_row)
+    total = np.zeros_like(masses)
+    for state, row in enumerate(transition):
+        total = total + masses[state] * row.reshape(len(row), *between, *row.shape[1:])
+    return total
 
 
 def normalised(columns: Floats) -> Floats:

@@ -110,7 +110,7 @@ def good_enough(
 
 def near_points(points: Points, previous: Integers, within: Floats) -> Mask:
     """Return which symbols are at most so far from the last release, between points."""
-    return np.asarray(points.from_each(previous) <= within)
+    return np.asarray(points.from_each(previous, len(points.coordinates)) <= within)
 
 
 def expected_distance(law: SymbolLaw, points: Points) -> Floats:

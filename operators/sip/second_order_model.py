@@ -68,14 +68,23 @@ class SecondOrderModel(Chain):
     def marginal(self, belief: Floats) -> Floats:
         return gathered(belief, self._every_state, None, self._last, self.symbols)
 
-    def advance(self, belief: Floats, posterior: Floats) -> Floats:
-        """Correct every state by its last symbol, and predict."""
+    @property
+    def symbol_of_state(self) -> Integers:
+        return self._last
+
+    def correct(self, belief: Floats, posterior: Floats) -> Floats:
         before = self.marginal(belief)
         ratio = posterior / np.where(before > 0.0, before, 1.0)
-        return self.skip(belief * ratio[self._last])
+        return np.asarray(belief * ratio[self._last])
 
     def skip(self, belief: Floats) -> Floats:
-        return normalised(self.rows.flow(belief, self._targets, len(self.rows)))
+        return normalised(self.move(belief))
+
+    def move(self, masses: Floats) -> Floats:
+        return self.rows.flow(masses, self._targets, len(self.rows))
+
+    def mean_after(self, values: Floats) -> Floats:
+        return self.rows.mean(values, self._targets)
 
     @cached_property
     def forgetting_ratio(self) -> float:

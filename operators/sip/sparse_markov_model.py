@@ -48,7 +48,13 @@ class SparseMarkovModel(FirstOrder):
         return MarkovModel(self.prior, self.rows.dense())
 
     def skip(self, belief: Floats) -> Floats:
-        return normalised(self.rows.flow(belief, self.rows.columns, self.symbols))
+        return normalised(self.move(belief))
+
+    def move(self, masses: Floats) -> Floats:
+        return self.rows.flow(masses, self.rows.columns, self.symbols)
+
+    def mean_after(self, values: Floats) -> Floats:
+        return self.rows.mean(values, self.rows.columns)
 
     @cached_property
     def forgetting_ratio(self) -> float:

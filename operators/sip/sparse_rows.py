@@ -106,6 +106,13 @@ class SparseRows:
         arrived[: self.symbols] += ordered_sum(masses * self.restart[:, None]) / self.symbols
         return arrived
 
+    def mean(self, values: Floats, targets: Integers) -> Floats:
+        """Return the mean of `values (states, columns)` after each row: the same moves backwards,
+        entry e from `targets[e]`."""
+        kept = gathered(values, targets, self.kept, self.sources, len(self))
+        anew = ordered_sum(values[: self.symbols]) / self.symbols
+        return np.asarray(kept + self.restart[:, None] * anew)
+
     def column_range(self) -> tuple[Floats, Floats]:
         """Return the largest probability of each symbol over all rows, or more; the
         smallest, or less.

@@ -21,6 +21,7 @@ from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.distances import Hamming
+from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.planned_release import PlannedRelease
 from fugu.operators.sip.robust_release import RobustRelease
 from fugu.operators.swellfish.strategy import PolicyStrategy
@@ -96,7 +97,9 @@ def _former_fields(mechanism: Mechanism) -> Identity | None:
             return *epsilons, distance, *model.identity()
         case ColdStart(symbols=symbols, epsilon=epsilon, distance=Hamming()):
             return symbols, epsilon.hex(), mechanism.positions, float(mechanism.alpha).hex()
-        case BatchedRelease(model=model, window=window, epsilon_per_batch=epsilon):
+        case BatchedRelease(
+            model=MarkovModel() as model, window=window, epsilon_per_batch=epsilon, gaps=None
+        ):
             plan, chain = mechanism._plan, (model.prior, model.transition)
             return (
                 window,

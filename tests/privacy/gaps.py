@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 
+from fugu.operators.auditing.whole_batches import WholeBatches
 from fugu.operators.mechanism import Array, Floats, Integers, Releases, State
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.robust_release import RobustRelease
@@ -46,6 +47,34 @@ class RobustInTime(AtTicks, RobustRelease):
     """Robust release at ticks."""
 
     ticks: tuple[int, ...] = (0,)
+
+
+@dataclass(frozen=True, eq=False)
+class BatchesInTime(WholeBatches):
+    """Whole batches of streams with records at `ticks`; those of a batch come one by one."""
+
+    ticks: tuple[int, ...] = ()
+
+    def start(self, rows: int) -> State:
+        """Before the first batch."""
+        return self._arrived(super().start(rows), 0)
+
+    def follow(self, state: State, released: Integers) -> State:
+        """Up to the last record of the next batch."""
+        after = super().follow(state, released)
+        return self._arrived(after, int(after["releases"][0]) * self.symbols)
+
+    def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
+        """Past a batch; `releases` stays, so the ticks tell where the stream is."""
+        skipped, releases = super().skip(state, instead)
+        return self._arrived(skipped, self.ticks.index(int(state["tick"][0])) + 1), releases
+
+    def _arrived(self, state: State, first: int) -> State:
+        """Let the records of a batch come; they are held back."""
+        for position, tick in enumerate(self.ticks[first : first + self.symbols]):
+            held = np.full(len(state["held"]), position)
+            state = self.mechanism.elapse({**state, "held": held}, np.full(len(held), tick))
+        return {**state, "held": np.zeros_like(state["held"])}
 
 
 def seen_at(ticks: Path, law: TruthLaw, symbols: int) -> TruthLaw:

@@ -25,17 +25,22 @@ class ModelOperator(AlphabetOperator):
         """Read the model, which must be about the alphabet of the section."""
         return read_model(files.resolve(self.model), self.alphabet)
 
+    def written_out(self, files: Files) -> Chain:
+        """Read the model, with sparse rows as a matrix if they are not too many."""
+        chain = self.chain(files)
+        if isinstance(chain, SparseMarkovModel) and chain.symbols <= LARGEST_MATRIX:
+            return chain.as_matrix()
+        return chain
+
     def matrix(self, files: Files) -> MarkovModel:
         """Read the model as a matrix; sparse rows are written out if they are not too many."""
-        chain = self.chain(files)
+        chain = self.written_out(files)
         if isinstance(chain, SparseMarkovModel):
-            if chain.symbols > LARGEST_MATRIX:
-                raise ValueError(
-                    f"model: {self.kind} needs a matrix, and writes sparse rows of at most "
-                    f"{LARGEST_MATRIX:,} symbols out as one, not of {chain.symbols:,}; merge "
-                    "symbols, or write kind: crr"
-                )
-            return chain.as_matrix()
+            raise ValueError(
+                f"model: {self.kind} needs a matrix, and writes sparse rows of at most "
+                f"{LARGEST_MATRIX:,} symbols out as one, not of {chain.symbols:,}; merge "
+                "symbols, or write kind: crr"
+            )
         if not isinstance(chain, MarkovModel):
             raise ValueError(
                 f"model: {self.kind} takes a chain of first order, and {self.model} is of second "

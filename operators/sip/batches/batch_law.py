@@ -39,6 +39,10 @@ class BatchLaw(Protocol):
     def learned(self, released: Integers) -> Floats:
         """Return P(symbol | everything released) for each position, `(window, n, rows)`."""
 
+    def last_state(self, released: Integers, learned: Floats) -> Floats:
+        """Return P(state of the chain at the last position | everything released), `(states,
+        rows)`, where `learned` is known."""
+
     def expected(self, released: Integers) -> Floats:
         """Return the probability under the model that a symbol is released at each position, given
         everything that was released before it, also in this batch, `(window, n, rows)`."""
@@ -68,9 +72,12 @@ class Algorithm(Protocol):
     def roundings(self) -> int:
         """Return the relative error of P(last symbol | released), in roundings of a double."""
 
-    def law(self, belief: Floats, distances: Floats) -> BatchLaw:
-        """Return the law for each column of `belief`, P(first symbol of the batch), which is at
-        most so far from the exact one (Hilbert's distance)."""
+    def law(self, belief: Floats, distances: Floats, steps: Integers | None = None) -> BatchLaw:
+        """Return the law for each column of `belief`, P(state at the first position), which is at
+        most so far from the exact one (Hilbert's distance).
+
+        `steps (window - 1, rows)` of the chain lie between positions, or one each.
+        """
 
     def identity(self) -> tuple[str | int | bytes, ...]:
         """Return the fields that tell it apart in a law digest."""

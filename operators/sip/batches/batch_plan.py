@@ -10,12 +10,13 @@ from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.batches.batch_law import Algorithm, BatchLaw
 from fugu.operators.sip.batches.cluster_sequences import MOST_SEQUENCES, ClusterSequences
 from fugu.operators.sip.batches.likely_sequences import MOST_BATCHES, LikelySequences
+from fugu.operators.sip.batches.middle_groups import MOST_COMPARED, MiddleGroups
 from fugu.operators.sip.batches.symbol_by_symbol import SymbolBySymbol
+from fugu.operators.sip.batches.walk import Walk
 from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.distances import Distance
 from fugu.operators.sip.integer_law import FORMAT
 from fugu.operators.sip.kernels import Search
-from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.privacy_bound import PrivacyBound
 
 TIE = 1e-12
@@ -39,24 +40,31 @@ class BatchPlan:
 
     With N = n^w batches of w symbols, and `kernel` linear_program: up to N = 36 the exact linear
     program; beyond, whichever expects the least distance of the coarse linear program, the likely
-    sequences (up to N = 10,000) and symbol by symbol. With `kernel` heuristic no linear program is
-    solved. The choice is a function of the belief. Source: SIP specification section 8.
+    sequences (up to N = 10,000, and as long as steps are matrices, see `walk`) and symbol by
+    symbol. With `kernel` heuristic no linear program is solved. The choice is a function of the
+    belief. Source: SIP specification section 8.
     """
 
-    model: MarkovModel
+    walk: Walk
     window: int
     epsilon: float
     distance: Distance
     kernel: Search
 
-    def parts(self, belief: Floats, distances: Floats) -> Iterator[Part]:
-        """Yield the laws at beliefs `(n, rows)`, at most so far from the exact ones: every row is
-        in one part, whichever rows are with it."""
+    def parts(
+        self, belief: Floats, distances: Floats, steps: Integers | None = None
+    ) -> Iterator[Part]:
+        """Yield the laws at beliefs `(states, rows)`, at most so far from the exact ones: every row
+        is in one part, whichever rows are with it.
+
+        `steps (window - 1, rows)` of the chain lie between positions, or one each.
+        """
         rows = np.arange(belief.shape[1])
         at_a_time = max(1, _LARGEST_PART // max(algorithm.size for algorithm in self.algorithms))
         for start in range(0, len(rows), at_a_time):
             some = rows[start : start + at_a_time]
-            laws = [each.law(belief[:, some], distances[some]) for each in self.algorithms]
+            between = None if steps is None else steps[:, some]
+            laws = [each.law(belief[:, some], distances[some], between) for each in self.algorithms]
             if len(laws) == 1:
                 yield Part(some, laws[0])
                 continue
@@ -76,7 +84,7 @@ class BatchPlan:
     @property
     def roundings(self) -> int:
         """Return the most roundings of any algorithm, with a prediction from the last symbol."""
-        return max(algorithm.roundings for algorithm in self.algorithms) + self.model.roundings
+        return max(algorithm.roundings for algorithm in self.algorithms) + self.walk.model.roundings
 
     @property
     def draws(self) -> int:
@@ -86,13 +94,15 @@ class BatchPlan:
     @cached_property
     def algorithms(self) -> tuple[Algorithm, ...]:
         """Return the algorithms that apply, in the order in which ties are broken."""
-        batches = self.model.symbols**self.window
-        batch = self.model, self.window, self.distance
+        batches = self.walk.symbols**self.window
+        batch = self.walk, self.window, self.distance
         grouped = ClusterSequences(*batch, self.kernel, self.bound)
         if batches <= MOST_SEQUENCES and self.kernel == "linear_program":
             return (grouped,)
         single = SymbolBySymbol(*batch, self.epsilon)
-        if batches > MOST_BATCHES:
+        if self.walk.symbols > MOST_COMPARED:
+            return MiddleGroups(*batch, self.kernel, self.bound), single
+        if batches > MOST_BATCHES or not (self.window == 1 or self.walk.has_powers):
             return grouped, single
         likely = LikelySequences(*batch, self.bound)
         return (likely, single) if self.kernel == "heuristic" else (grouped, likely, single)
@@ -121,7 +131,7 @@ class BatchPlans:
     h of w symbols have h/w of `epsilon_per_batch`.
     """
 
-    model: MarkovModel
+    walk: Walk
     window: int
     epsilon_per_batch: float
     distance: Distance
@@ -138,10 +148,12 @@ class BatchPlans:
         It errs as much as the worst algorithm for any length, or as its positions one by one, of
         which each may meet a row of the chain that misses the sum 1.
         """
-        one_by_one = self.window * (self.model.roundings + 8)
+        model, positions = self.walk.model, self.window * self.walk.longest
+        one_by_one = positions * (model.roundings + 8)
         plans = self._plans[-1], *self._plans[:-1]
         roundings = max(one_by_one, *(plan.roundings for plan in plans))
-        return Radius.of(roundings, self.window * self.model.excess, self.model.memory)
+        memory = self.walk.memory(self.window, self.epsilon_per_batch)
+        return Radius.of(roundings, positions * model.excess, memory)
 
     @cached_property
     def _plans(self) -> tuple[BatchPlan, ...]:
@@ -149,4 +161,4 @@ class BatchPlans:
 
     def _made(self, length: int) -> BatchPlan:
         epsilon = self.epsilon_per_batch * length / self.window
-        return BatchPlan(self.model, length, epsilon, self.distance, self.kernel)
+        return BatchPlan(self.walk, length, epsilon, self.distance, self.kernel)

@@ -25,24 +25,28 @@ from fugu.operators.mechanism import (
     Kind,
     Releases,
     State,
+    TimedMechanism,
 )
 from fugu.operators.randomness import draws_of
 from fugu.operators.release_digest import extended
 from fugu.operators.sip.batches.batch_bindings import BatchBindings, extended_by_batch
 from fugu.operators.sip.batches.batch_law import share_of_truth
 from fugu.operators.sip.batches.batch_plan import BatchPlan, BatchPlans, Part
+from fugu.operators.sip.batches.gaps_in_batches import STEPS, GapsInBatches
+from fugu.operators.sip.batches.walk import Walk
 from fugu.operators.sip.belief_radius import PREDICTIONS, Radius
+from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.distances import HAMMING, Distance, Points
-from fugu.operators.sip.guarantees import crr_guarantees
+from fugu.operators.sip.gaps import Gaps, predicted
+from fugu.operators.sip.guarantees import crr_guarantees, with_gaps
 from fugu.operators.sip.kernels import Search
-from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.symbol_inputs import checked_belief, checked_symbols
 
 LARGEST_WINDOW = 32
 
 
 @dataclass(frozen=True, eq=False)
-class BatchedRelease(ChargingMechanism, HoldingMechanism):
+class BatchedRelease(ChargingMechanism, HoldingMechanism, TimedMechanism):
     """Hold `window` symbols of a stream back, then release them together.
 
     Claim. Every batch has an information leakage of at most `epsilon_per_batch` nats relative to
@@ -54,26 +58,31 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
     for rounding, and every batch that is released at all has words for every truth (symbol sampling
     specification).
 
-    Parameters: `model`, strictly positive, n symbols; `window`, 1 to 32 positions;
-    `epsilon_per_batch` in nats, above 0 and at most 50. It is that of the *whole batch*:
-    `window * epsilon` is the same total as one release per position with `epsilon`; less is usually
-    worse than no batches. How useful releases are, never how private, is up to
-    `distance` and `kernel` ("linear_program", the best law for up to 36 batches or groups of
-    batches, or "heuristic"); see `batches.batch_plan`.
+    Parameters: `model`, a chain of first or second order, strictly positive, n symbols; `window`, 1
+    to 32 positions; `epsilon_per_batch` in nats, above 0 and at most 50. It is that of the *whole
+    batch*: `window * epsilon` is the same total as one release per position with `epsilon`; less is
+    usually worse than no batches. How useful releases are, never how private, is up to `distance`
+    and `kernel` ("linear_program", the best law for up to 36 batches or groups of batches, or
+    "heuristic"); see `batches.batch_plan`. With `gaps`, steps of the chain take time, and `elapse`
+    brings streams to the time of their next record: a law then depends on the steps between the
+    symbols of its batch, which are public (`batches.walk`).
 
     Input: symbol indices `(rows,)`, 0..n-1, one position at a time. Release: `(rows, window)`
     symbol indices at the last position of a batch; before, nothing (`Kind.SUPPRESSED`). Annotated
     with `confidence`, the expected share of true symbols in the batch given all releases.
 
-    State: `belief (rows, n)` about the first symbol of the batch, `pending (rows, window - 1)` and
-    `held (rows,)`, how many of these count, `releases`, `spent` and `history (rows,)`, a digest of
-    what was released, to which draws are bound, and `predictions (rows,)` where the radius of the
-    belief depends on how many there were (`belief_radius`). **`pending` holds true symbols: this
-    state is private**, in memory and wherever it is stored. They are erased with the release.
+    State: `belief (rows, states of the chain)` about the first position of the batch, `pending
+    (rows, window - 1)` and `held (rows,)`, how many of these count, `releases`, `spent` and
+    `history (rows,)`, a digest of what was released, to which draws are bound, and `predictions
+    (rows,)` where the radius of the belief depends on how many there were (`belief_radius`). With
+    `gaps`, `tick (rows,)` is when the last record came, and `steps (rows, window - 1)` how many the
+    chain makes between positions. **`pending` holds true symbols: this state is private**, in
+    memory and wherever it is stored. They are erased with the release.
 
     Raises `ValueError` for parameters outside their ranges, for a linear program without SciPy,
     and, in `step`, for a symbol outside 0..n-1 or a belief that is not a distribution.
 
+    >>> from fugu.operators.sip.markov_model import MarkovModel
     >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
     >>> batched = BatchedRelease(model, window=2, epsilon_per_batch=2.0)
     >>> audit = batched.audit()
@@ -84,11 +93,12 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
     2.
     """
 
-    model: MarkovModel
+    model: Chain
     window: int
     epsilon_per_batch: float
     distance: Distance = HAMMING
     kernel: Search = "linear_program"
+    gaps: Gaps | None = None
 
     kind: ClassVar[str] = "batched_crr"
     implementation: ClassVar[int] = 2
@@ -111,7 +121,8 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
 
     def start(self, rows: int) -> State:
         return {
-            "belief": np.tile(self.model.prior, (rows, 1)),
+            **({} if self._in_time is None else self._in_time.start(rows)),
+            "belief": np.tile(self.model.start, (rows, 1)),
             **self.radius.start(rows),
             "pending": np.zeros((rows, self.window - 1), dtype=np.int64),
             "held": np.zeros(rows, dtype=np.int64),
@@ -131,6 +142,13 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
         releases = self._nothing(len(symbols))
         self._release(self._plan, np.flatnonzero(complete), held, after, releases, draws)
         return after, releases
+
+    @property
+    def tick_milliseconds(self) -> int | None:
+        return None if self.gaps is None else self.gaps.step_milliseconds
+
+    def elapse(self, state: State, ticks: Integers) -> State:
+        return state if self._in_time is None else self._in_time.elapse(state, ticks)
 
     def holding(self, state: State) -> NDArray[np.bool_]:
         return np.asarray(state["held"] > 0)
@@ -177,20 +195,22 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
         for length in np.unique(lengths).tolist():
             rows, plan = np.flatnonzero(lengths == length), self._plans.of_length(length)
             belief = checked_belief(state["belief"][rows])
-            for part in plan.parts(belief, self._distances(state)[rows]):
+            steps = self._steps(state, rows, length)
+            for part in plan.parts(belief, self._distances(state)[rows], steps):
                 its = rows[part.rows]
                 shown = np.ascontiguousarray(released[its, :length].T)
                 told = part.law.learned(shown)
                 learned[its, :length] = told.transpose(2, 0, 1)
                 if predicting:
                     expected[its, :length] = part.law.expected(shown).transpose(2, 0, 1)
-                self._settle(after, its, shown, told[-1], part.law.charge)
+                self._settle(after, its, shown, part.law.last_state(shown, told), part.law.charge)
         return after, learned, expected
 
     def laws(self, state: State, length: int) -> Iterator[Part]:
         """Yield the laws of the next batch of each row, if it has so many symbols."""
-        plan = self._plans.of_length(length)
-        return plan.parts(checked_belief(state["belief"]), self._distances(state))
+        plan, rows = self._plans.of_length(length), np.arange(len(state["held"]))
+        steps = self._steps(state, rows, length)
+        return plan.parts(checked_belief(state["belief"]), self._distances(state), steps)
 
     def draws(self, length: int) -> int:
         """Return how many words the release of so many symbols takes."""
@@ -201,22 +221,26 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
 
         Nothing is said about what is published instead.
         """
-        belief = checked_belief(state["belief"])
-        for position in range(self.window):
-            predicted = self.model.predict(belief)
-            belief = np.where(position <= state["held"], predicted, belief)
+        held = state["held"]
+        steps = held + 1 if self._in_time is None else self._in_time.steps_past(state)
         after = {
             **state,
-            "belief": np.ascontiguousarray(belief.T),
+            **predicted(self.model, self.radius, state, steps),
             **self.radius.after(state),
+            **({} if self._in_time is None else self._in_time.without_steps(state)),
             "pending": np.zeros_like(state["pending"]),
-            "held": np.zeros_like(state["held"]),
-            "history": extended(state["history"], -1 - state["held"]),
+            "held": np.zeros_like(held),
+            "history": extended(state["history"], -1 - held),
         }
         return after, Releases(instead, {"confidence": np.full(len(instead), np.nan)})
 
     def next_charge(self, state: State) -> Integers:
-        """Return what covers the batch that comes next: the same at each of its positions."""
+        """Return what covers the batch that comes next: the same at each of its positions.
+
+        With gaps it is the most that a batch costs, since those to come are not known.
+        """
+        if self.gaps is not None:
+            return np.full(len(state["held"]), self.largest_charge)
         charge = np.zeros(len(state["held"]), dtype=np.int64)
         belief, distance = checked_belief(state["belief"]), self._distances(state)
         for part in self._plan.parts(belief, distance):
@@ -234,18 +258,19 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
 
     @property
     def constant(self) -> Integers:
-        """Return the most likely symbol at each of the first positions."""
-        belief, likely = self.model.prior[:, None], []
+        """Return the most likely symbol at each of the first positions, a step apart."""
+        belief, likely = self.model.start[:, None], []
         for _ in range(self.window):
-            likely.append(int(np.argmax(belief[:, 0])))
-            belief = self.model.predict(belief)
+            likely.append(int(np.argmax(self.model.marginal(belief)[:, 0])))
+            belief = self.model.skip(belief)
         return np.array(likely)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        return crr_guarantees(epsilon=self.epsilon_per_batch, records=self.window)
+        promised = crr_guarantees(epsilon=self.epsilon_per_batch, records=self.window)
+        return promised if self.gaps is None else with_gaps(promised, self.gaps)
 
     def audit(self) -> Mapping[str, object]:
-        belief = self.model.prior[:, None]
+        belief = self.model.start[:, None]
         (part,) = self._plan.parts(belief, self.radius.distances([0]))
         return {
             "batches of symbols": float(self.model.symbols) ** self.window,
@@ -265,10 +290,10 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
             self.implementation,
             self.window,
             float(self.epsilon_per_batch).hex(),
-            self.model.prior.astype("<f8").tobytes(),
-            self.model.transition.astype("<f8").tobytes(),
+            *self.model.identity(),
             self.kernel,
             *self._plan.identity(),
+            *(() if self.gaps is None else self.gaps.identity()),
         )
 
     def _distances(self, state: State) -> Floats:
@@ -276,9 +301,26 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
         predictions = state.get(PREDICTIONS, np.zeros(len(state["held"]), dtype=np.int64))
         return self.radius.distances(predictions)
 
+    def _steps(self, state: State, rows: Integers, length: int) -> Integers | None:
+        """Return the steps between positions of the next batch, `(length - 1, rows)`, where they
+        are not one each."""
+        if self._in_time is None:
+            return None
+        return np.ascontiguousarray(state[STEPS][rows, : length - 1].T)
+
+    @cached_property
+    def _walk(self) -> Walk:
+        return Walk(self.model, 1 if self.gaps is None else self.gaps.longest)
+
+    @cached_property
+    def _in_time(self) -> GapsInBatches | None:
+        if self.gaps is None:
+            return None
+        return GapsInBatches(self.gaps, self.model, self.radius, self.window)
+
     @cached_property
     def _plans(self) -> BatchPlans:
-        given = self.model, self.window, self.epsilon_per_batch, self.distance, self.kernel
+        given = self._walk, self.window, self.epsilon_per_batch, self.distance, self.kernel
         return BatchPlans(*given)
 
     @property
@@ -313,25 +355,28 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
         bound = self._bindings.of(batches, after["history"][rows])
         words = draws_of(draws, rows, len(held)).words("release", bound, count=plan.draws)
         words = np.ascontiguousarray(words[:, 0, :].T)
-        distance = self._distances(after)[rows]
-        for part in plan.parts(checked_belief(after["belief"][rows]), distance):
+        distance, steps = self._distances(after)[rows], self._steps(after, rows, plan.window)
+        for part in plan.parts(checked_belief(after["belief"][rows]), distance, steps):
             its = rows[part.rows]
             released = part.law.release(batches[:, part.rows], words[:, part.rows])
             learned = part.law.learned(released)
             releases.values[its, : plan.window] = released.T
             releases.annotations["confidence"][its] = share_of_truth(learned, released)
             releases.kinds[its] = Kind.FRESH
-            self._settle(after, its, released, learned[-1], part.law.charge)
+            last = part.law.last_state(released, learned)
+            self._settle(after, its, released, last, part.law.charge)
 
     def _settle(
         self, after: State, rows: Integers, released: Integers, last: Floats, charge: Integers
     ) -> None:
         """Move `rows` on from what was released; what they held back is erased."""
-        after["belief"][rows] = self.model.predict(last).T
+        after["belief"][rows] = self.model.skip(last).T
         for name, column in self.radius.after(after).items():
             after[name][rows] = column[rows]
         after["pending"][rows] = 0
         after["held"][rows] = 0
+        if self._in_time is not None:
+            after[STEPS][rows] = 1
         after["releases"][rows] += 1
         after["spent"][rows] = add_spent(after["spent"][rows], charge)
         after["history"][rows] = extended_by_batch(after["history"][rows], released)

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class ClusterLaw(BatchLaw):
     """Present a law over sequences of groups as a law over batches.
 
-    `grouped (window, n, rows)` is the group of each symbol, `shown (window, groups, rows)` the
-    symbol that is released for each group.
+    `joint (window, states, sequences, rows)` is P(state at a position, groups of all positions),
+    `grouped (window, n, rows)` is the group of each symbol. `shown (window, places, rows)` are the
+    symbols that may be released; `ClusterSequences.places` says which of them a sequence has.
     """
 
     algorithm: "ClusterSequences"
@@ -69,8 +70,8 @@ class ClusterLaw(BatchLaw):
         columns = np.arange(batches.shape[1])
         return np.stack(
             [
-                shown[digit[drawn], columns]
-                for shown, digit in zip(self.shown, self.algorithm.digits, strict=True)
+                shown[places[drawn], columns]
+                for shown, places in zip(self.shown, self.algorithm.places, strict=True)
             ]
         )
 
@@ -79,35 +80,44 @@ class ClusterLaw(BatchLaw):
         sequences = self._sequences(released)
         law = self.law.probabilities(self._sequences(batches))[sequences, columns]
         possible = np.ones(len(columns), dtype=bool)
-        for position, digit in enumerate(self.algorithm.digits):
-            shown = self.shown[position, digit[sequences], columns]
+        for position, places in enumerate(self.algorithm.places):
+            shown = self.shown[position, places[sequences], columns]
             possible &= shown == released[position]
         return np.where(possible, law, 0.0)
 
     def learned(self, released: Integers) -> Floats:
         likelihood = self.law.likelihood(self._sequences(released))
-        learned = np.empty((len(released), len(self.joint[0]), released.shape[1]))
+        model = self.algorithm.walk.model
+        learned = np.empty((len(released), model.symbols, released.shape[1]))
         for position, joint in enumerate(self.joint):
-            per_sequence = np.ascontiguousarray((joint * likelihood).transpose(1, 0, 2))
-            learned[position] = normalised(ordered_sum(per_sequence))
+            learned[position] = model.marginal(_over_sequences(joint, likelihood))
         return learned
+
+    def last_state(self, released: Integers, learned: Floats) -> Floats:
+        if self.algorithm.walk.remembers_symbols_only:
+            return np.asarray(learned[-1])
+        likelihood = self.law.likelihood(self._sequences(released))
+        return _over_sequences(self.joint[-1], likelihood)
 
     def expected(self, released: Integers) -> Floats:
         columns, expected = np.arange(released.shape[1]), []
         chances = self.law.expected_releases()
-        for position, (count, shown) in enumerate(
-            zip(self.algorithm.counts, released, strict=True)
-        ):
-            parts = chances.reshape(count, -1, len(columns))
-            groups = normalised(ordered_sum(parts.transpose(1, 0, 2)))
-            here = np.zeros((len(self.joint[0]), len(columns)))
-            for group, share in zip(self.shown[position, :count], groups, strict=True):
-                here[group, columns] += share
+        for position, places in enumerate(self.algorithm.places):
+            shown = self.shown[position, places]
+            here = np.zeros((self.algorithm.walk.symbols, len(columns)))
+            for chance, symbols in zip(normalised(chances), shown, strict=True):
+                here[symbols, columns] += chance
             expected.append(here)
-            chances = parts[self.grouped[position, shown, columns], :, columns].T
+            chances = np.where(shown == released[position], chances, 0.0)
         return np.stack(expected)
 
     def _sequences(self, batches: Integers) -> Integers:
         """Return the number of each batch's sequence of groups."""
         groups = np.take_along_axis(self.grouped, batches[:, None], axis=1)[:, 0]
         return np.asarray(np.ravel_multi_index(tuple(groups), self.algorithm.counts))
+
+
+def _over_sequences(joint: Floats, likelihood: Floats) -> Floats:
+    """Return P(state | released), a sum over sequences of groups."""
+    per_sequence = np.ascontiguousarray((joint * likelihood).transpose(1, 0, 2))
+    return normalised(ordered_sum(per_sequence))

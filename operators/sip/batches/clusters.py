@@ -16,6 +16,7 @@ import numpy as np
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.distances import Distance, Hamming, Ordered, Points
 from fugu.operators.sip.markov_model import ordered_sum
+from fugu.operators.sip.proposal import Mask
 
 
 def clusters(mass: Floats, count: int, distance: Distance) -> Integers:
@@ -40,6 +41,35 @@ def representatives(mass: Floats, grouped: Integers, count: int, table: Floats) 
         apart = ordered_sum(mass[members, None] * table[np.ix_(members, members)])
         chosen[group] = members[int(np.argmin(apart))]
     return chosen
+
+
+def central(masses: Floats, distance: Distance, among: Mask | None = None) -> Integers:
+    """Return a symbol that is about nearest to each column of `masses (n, columns)`, in O(n log n).
+
+    It is the likeliest one, or the one nearest to the median of each coordinate; one `among (n,
+    columns)`, where only some may be.
+
+    >>> central(np.array([[0.1, 0.9], [0.2, 0.0], [0.7, 0.1]]), Ordered()).tolist()
+    [2, 0]
+    """
+    symbols, columns = masses.shape
+    match distance:
+        case Hamming():
+            allowed = masses if among is None else np.where(among, masses, -1.0)
+            return np.asarray(np.argmax(allowed, axis=0))
+        case Ordered():
+            placed = np.arange(symbols, dtype=np.float64)[:, None]
+        case Points():
+            placed = distance.coordinates
+    square = np.zeros((symbols, columns))
+    for along in placed.T:
+        order = np.argsort(along, kind="stable")
+        reached = np.cumsum(masses[order], axis=0)
+        middle = np.argmax(2.0 * reached >= reached[-1], axis=0)
+        gap = along[:, None] - along[order[middle]]
+        square = square + gap * gap
+    allowed = square if among is None else np.where(among, square, np.inf)
+    return np.asarray(np.argmin(allowed, axis=0))
 
 
 def _around_the_likeliest(mass: Floats, count: int) -> Integers:

@@ -20,7 +20,7 @@ def spelled_out(belief: Floats, algorithm: "LikelySequences") -> tuple[Floats, F
     beliefs, digits = np.ascontiguousarray(belief.T), constant(algorithm.digits)
     rows, symbols = beliefs.shape
     priors, spreads = np.empty((2, rows, digits.shape[1]))
-    transition, table = constant(algorithm.model.transition), constant(algorithm.table)
+    transition, table = constant(algorithm.walk.power(1)), constant(algorithm.table)
     _spell(beliefs, transition, table, digits, np.empty((3, symbols)), priors, spreads)
     return priors.T, spreads.T
 

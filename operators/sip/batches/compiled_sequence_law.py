@@ -32,9 +32,15 @@ class CompiledSequenceLaw(SequenceLaw):
         return self.algorithm.digits[:, drawn]
 
     def learned(self, released: Integers) -> Floats:
-        told = np.empty((len(released), self.algorithm.model.symbols, released.shape[1]))
+        told = np.empty((len(released), self.algorithm.walk.symbols, released.shape[1]))
         _learn(*self._by_row, self.laws, self.number(released), told, np.empty(len(self.prior)))
         return told
+
+    def likelihood(self, numbers: Integers) -> Floats:
+        laws, rows = self.laws, np.arange(len(numbers))
+        common = laws.commons[rows, numbers]
+        words = np.where(self.targets == numbers, common + laws.totals, common).astype(np.float64)
+        return np.where(laws.constants < 0, words, 1.0)
 
     @cached_property
     def _by_row(self) -> tuple[Floats, Integers]:

@@ -41,7 +41,7 @@ class Paths(NamedTuple):
 def followed_cost(belief: Floats, algorithm: "SymbolBySymbol", followed: int) -> Floats:
     """Return the cost for each column of `belief`; no symbol is at a distance from itself."""
     beliefs, cost, n = np.ascontiguousarray(belief.T), np.empty(belief.shape[1]), len(belief)
-    transition, table = constant(algorithm.model.transition), constant(algorithm.table.T)
+    transition, table = constant(algorithm.walk.power(1)), constant(algorithm.table.T)
     window, gain, growth = algorithm.window, algorithm.gain, algorithm.growth
     paths, shares, room = Paths.of(followed, n), np.empty((3, n)), Room.of(n)
     _followed_cost(beliefs, transition, table, window, gain, growth, paths, shares, room, cost)

@@ -17,19 +17,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SequenceLaw:
-    """Release one of all batches, given the target of each; `doubts` are rho of each column."""
+    """Release one of all batches, given the target of each; `doubts` are rho of each column.
+
+    `joint (sequences, states, rows)` is P(symbols before the last position, state there); None:
+    states are symbols.
+    """
 
     algorithm: "LikelySequences"
     prior: Floats
     targets: Integers
     cost: Floats
     doubts: Floats
+    joint: Floats | None = None
 
     def columns(self, columns: Integers) -> "SequenceLaw":
         """Return the law of some streams."""
         prior, targets = self.prior[:, columns], self.targets[:, columns]
         cost, doubts = self.cost[columns], self.doubts[columns]
-        return replace(self, prior=prior, targets=targets, cost=cost, doubts=doubts)
+        joint = None if self.joint is None else self.joint[:, :, columns]
+        return replace(self, prior=prior, targets=targets, cost=cost, doubts=doubts, joint=joint)
 
     @cached_property
     def law(self) -> SharesLaw:
@@ -60,7 +66,7 @@ class SequenceLaw:
     def learned(self, released: Integers) -> Floats:
         """Return sums of the posterior over all batches that have a symbol at a position."""
         posterior = self.law.posterior(self.number(released))
-        symbols, window = self.algorithm.model.symbols, self.algorithm.window
+        symbols, window = self.algorithm.walk.symbols, self.algorithm.window
         learned = np.empty((window, symbols, released.shape[1]))
         for position in range(window):
             earlier, later = symbols**position, symbols ** (window - position - 1)
@@ -68,10 +74,24 @@ class SequenceLaw:
             learned[position] = ordered_sum(ordered_sum(parts).transpose(1, 0, 2))
         return learned
 
+    def last_state(self, released: Integers, learned: Floats) -> Floats:
+        """Return sums over all batches that end in a state."""
+        if self.joint is None:
+            return np.asarray(learned[-1])
+        walk = self.algorithm.walk
+        likelihood = self.likelihood(self.number(released))
+        per_symbol = likelihood.reshape(len(self.joint), walk.symbols, -1)
+        return normalised(ordered_sum(self.joint * per_symbol[:, walk.symbol_of_state]))
+
+    def likelihood(self, numbers: Integers) -> Floats:
+        """Return how likely each batch makes the release with the number of each column, up to a
+        factor, `(batches, rows)`."""
+        return self.law.likelihood(numbers)
+
     def expected(self, released: Integers) -> Floats:
         """Return sums of the probabilities of all batches that go on from what was released."""
         chances, columns = self.law.expected_releases(), np.arange(released.shape[1])
-        symbols, expected = self.algorithm.model.symbols, []
+        symbols, expected = self.algorithm.walk.symbols, []
         for shown in released:
             parts = chances.reshape(symbols, -1, released.shape[1])
             expected.append(normalised(ordered_sum(parts.transpose(1, 0, 2))))
@@ -80,5 +100,5 @@ class SequenceLaw:
 
     def number(self, batches: Integers) -> Integers:
         """Return the place of each batch in lexicographic order."""
-        alphabets = (self.algorithm.model.symbols,) * len(batches)
+        alphabets = (self.algorithm.walk.symbols,) * len(batches)
         return np.asarray(np.ravel_multi_index(tuple(batches), alphabets))

@@ -12,18 +12,23 @@ from fugu.operators import compiled
 from fugu.operators.budget_units import exact_exp, exact_expm1, units_of
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.sip.batches.batch_law import Algorithm, BatchLaw
+from fugu.operators.sip.batches.cost_of_many import cost_of_many
+from fugu.operators.sip.batches.middle_groups import MOST_COMPARED
 from fugu.operators.sip.batches.model_error import doubts_of
+from fugu.operators.sip.batches.walk import Moves, Walk
 from fugu.operators.sip.belief_radius import Radius
+from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.distances import Distance
 from fugu.operators.sip.hamming_kernel import HammingKernel
 from fugu.operators.sip.kernels import choose_kernel
-from fugu.operators.sip.markov_model import MarkovModel, normalised, ordered_sum
+from fugu.operators.sip.markov_model import normalised, ordered_sum
 from fugu.operators.sip.privacy_bound import PrivacyBound
 from fugu.operators.sip.private_law import PrivateLaw, check_words, private_law
 from fugu.operators.sip.proposal import Kernel
 from fugu.operators.sip.release_law import ReleaseLaw
 
 FOLLOWED = 8
+"""The most releases that the expected cost is followed along; of very many symbols, one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +47,13 @@ class SymbolBySymbol(Algorithm):
     specification for the words.
     """
 
-    model: MarkovModel
+    walk: Walk
     window: int
     distance: Distance
     epsilon: float
 
     def __post_init__(self) -> None:
-        check_words(self.bound, self._kernel, self.model.symbols)
+        check_words(self.bound, self._kernel, self.walk.symbols)
 
     @property
     def draws(self) -> int:
@@ -56,21 +61,23 @@ class SymbolBySymbol(Algorithm):
 
     @property
     def size(self) -> int:
-        return FOLLOWED * self.model.symbols**2
+        n = self.walk.symbols
+        return self.followed * (n**2 if n <= MOST_COMPARED else n)
 
     @property
     def roundings(self) -> int:
-        return self.window * (self.model.roundings + 8)
+        return self.window * self.walk.longest * (self.walk.model.roundings + 8)
 
     def identity(self) -> tuple[str | int | bytes, ...]:
         return ("symbol_by_symbol", 2, *self._kernel.identity())
 
-    def law(self, belief: Floats, distances: Floats) -> "ProductLaw":
-        return ProductLaw(self, belief, distances)
+    def law(self, belief: Floats, distances: Floats, steps: Integers | None = None) -> "ProductLaw":
+        return ProductLaw(self, belief, distances, self.walk.of(steps))
 
-    def step(self, belief: Floats, distances: Floats, position: int) -> PrivateLaw:
+    def step(self, states: Floats, distances: Floats, position: int) -> PrivateLaw:
         """Return the law of the symbol at a position; `distances` are those at the first one."""
-        doubts = doubts_of(distances + position * self._radius.step, self.model.symbols)
+        belief, moved = self.walk.model.marginal(states), position * self.walk.longest
+        doubts = doubts_of(distances + moved * self._radius.step, self.walk.symbols)
         return private_law(belief, self._kernel.propose(belief), self.bound, doubts)
 
     def limit(self, belief: Floats) -> ReleaseLaw:
@@ -88,7 +95,7 @@ class SymbolBySymbol(Algorithm):
     @cached_property
     def table(self) -> Floats:
         """Return D(x, y)."""
-        return self.distance.table(self.model.symbols)
+        return self.distance.table(self.walk.symbols)
 
     @cached_property
     def gain(self) -> float:
@@ -100,32 +107,41 @@ class SymbolBySymbol(Algorithm):
         """Return e^epsilon of a single symbol."""
         return exact_exp(self.bound.epsilon)
 
+    @property
+    def followed(self) -> int:
+        """Return how many releases the expected cost is followed along."""
+        return FOLLOWED if self.walk.symbols <= MOST_COMPARED else 1
+
     @cached_property
     def is_compiled(self) -> bool:
         """Return whether costs are compiled."""
-        return isinstance(self._kernel, HammingKernel) and compiled.available()
+        few = self.walk.is_plain and self.walk.symbols <= MOST_COMPARED
+        return few and isinstance(self._kernel, HammingKernel) and compiled.available()
 
     @cached_property
     def _radius(self) -> Radius:
-        return Radius.of(self.model.roundings, self.model.excess, self.model.memory)
+        model = self.walk.model
+        return Radius.of(model.roundings, model.excess, model.memory)
 
     @cached_property
     def _kernel(self) -> Kernel:
         return choose_kernel(
-            self.distance, "optimal", "heuristic", self.model.symbols, self.gain, self.growth
+            self.distance, "optimal", "heuristic", self.walk.symbols, self.gain, self.growth
         )
 
 
 @dataclass(frozen=True, eq=False)
 class ProductLaw(BatchLaw):
-    """Release by the product of the laws along a release."""
+    """Release by the product of the laws along a release; `belief` is about states."""
 
     algorithm: SymbolBySymbol
     belief: Floats
     distances: Floats
+    moves: Moves
 
     def columns(self, columns: Integers) -> "ProductLaw":
-        return ProductLaw(self.algorithm, self.belief[:, columns], self.distances[columns])
+        belief, distances = self.belief[:, columns], self.distances[columns]
+        return ProductLaw(self.algorithm, belief, distances, self.moves.columns(columns))
 
     @cached_property
     def cost(self) -> Floats:
@@ -137,11 +153,11 @@ class ProductLaw(BatchLaw):
         total = np.zeros(self.belief.shape[1])
         belief, weight = self.belief, np.ones((1, self.belief.shape[1]))
         for position in range(self.algorithm.window):
-            law = self.algorithm.limit(belief)
+            law = self.algorithm.limit(self._model.marginal(belief))
             shares = normalised(weight)
             total = total + ordered_sum(shares * self._step_cost(law).reshape(weight.shape))
             if position + 1 < self.algorithm.window:
-                belief, weight = self._followed(law, shares)
+                belief, weight = self._followed(belief, law, shares, position)
         return total
 
     @cached_property
@@ -160,7 +176,7 @@ class ProductLaw(BatchLaw):
         for position, (symbols, word) in enumerate(zip(batches, words, strict=True)):
             law = self._step(belief, position)
             released.append(law.draw(symbols, word))
-            belief = self.algorithm.model.predict(law.posterior(released[-1]))
+            belief = self._onward(belief, law.posterior(released[-1]), position)
         return np.stack(released)
 
     def probability(self, batches: Integers, released: Integers) -> Floats:
@@ -173,26 +189,36 @@ class ProductLaw(BatchLaw):
             total = total * chances[shown, columns]
             possible = chances[shown, columns] > 0.0
             instead = np.where(possible, shown, np.argmax(chances, axis=0))
-            belief = self.algorithm.model.predict(law.posterior(instead))
+            belief = self._onward(belief, law.posterior(instead), position)
         return total
 
     def learned(self, released: Integers) -> Floats:
-        learned = np.empty((len(released), *self.belief.shape))
-        likelihoods = np.empty_like(learned)
-        for position, (law, shown) in enumerate(self._along(released)):
+        symbol_of_state = self.algorithm.walk.symbol_of_state
+        learned = np.empty((len(released), self.algorithm.walk.symbols, released.shape[1]))
+        likelihoods, states = np.empty_like(learned), []
+        for position, (law, shown, belief) in enumerate(self._along(released)):
             likelihoods[position] = law.likelihood(shown)
             learned[position] = law.posterior(shown)
+            states.append(self._model.correct(belief, learned[position]))
         later = np.ones_like(self.belief)
         for position in range(len(released) - 2, -1, -1):
-            told = normalised(likelihoods[position + 1] * later)
-            later = np.zeros_like(told)
-            for symbol, share in enumerate(told):
-                later = later + share * self.algorithm.model.transition[:, symbol][:, None]
-            learned[position] = normalised(learned[position] * later)
+            told = normalised(likelihoods[position + 1][symbol_of_state] * later)
+            later = self.moves.back(told, position)
+            learned[position] = self._model.marginal(normalised(states[position] * later))
         return learned
 
+    def last_state(self, released: Integers, learned: Floats) -> Floats:
+        if self.algorithm.walk.remembers_symbols_only:
+            return np.asarray(learned[-1])
+        *_, (_, _, belief) = self._along(released)
+        return self._model.correct(belief, learned[-1])
+
     def expected(self, released: Integers) -> Floats:
-        return np.stack([law.expected_releases() for law, _ in self._along(released)])
+        return np.stack([law.expected_releases() for law, _, _ in self._along(released)])
+
+    @property
+    def _model(self) -> Chain:
+        return self.algorithm.walk.model
 
     @cached_property
     def _first(self) -> PrivateLaw:
@@ -203,14 +229,23 @@ class ProductLaw(BatchLaw):
             return self._first
         return self.algorithm.step(belief, self.distances, position)
 
-    def _along(self, released: Integers) -> Iterator[tuple[PrivateLaw, Integers]]:
+    def _along(self, released: Integers) -> Iterator[tuple[PrivateLaw, Integers, Floats]]:
+        """Yield the law of each position, what it released, and the belief about the state."""
         belief = self.belief
         for position, shown in enumerate(released):
             law = self._step(belief, position)
-            yield law, shown
-            belief = self.algorithm.model.predict(law.posterior(shown))
+            yield law, shown, belief
+            belief = self._onward(belief, law.posterior(shown), position)
+
+    def _onward(self, belief: Floats, posterior: Floats, position: int) -> Floats:
+        """Return the belief at the next position of the batch, if it has one."""
+        if position + 1 == self.algorithm.window:
+            return belief
+        return self.moves.predicted(self._model.correct(belief, posterior), position)
 
     def _step_cost(self, law: ReleaseLaw) -> Floats:
+        if self.algorithm.walk.symbols > MOST_COMPARED:
+            return cost_of_many(law, self.algorithm.distance)
         symbols, columns = law.belief.shape
         moved, spread = np.zeros(columns), np.zeros(columns)
         for symbol in range(symbols):
@@ -220,17 +255,20 @@ class ProductLaw(BatchLaw):
             spread = spread + law.belief[symbol] * ordered_sum(law.mass * far)
         return np.asarray((law.gain * moved + spread) / (law.gain + ordered_sum(law.mass)))
 
-    def _followed(self, law: ReleaseLaw, shares: Floats) -> tuple[Floats, Floats]:
+    def _followed(
+        self, belief: Floats, law: ReleaseLaw, shares: Floats, position: int
+    ) -> tuple[Floats, Floats]:
         """Return beliefs and weights of the likeliest continuations, best first."""
         followed, rows = shares.shape
         weights = np.where(law.proposal.support, law.mass + law.gain * law.marginal, 0.0)
         likely = normalised(weights) * shares.ravel()
         symbols = len(likely)
         likely = likely.reshape(symbols * followed, rows)
-        best = np.argsort(-likely, axis=0, kind="stable")[:FOLLOWED]
+        best = np.argsort(-likely, axis=0, kind="stable")[: self.algorithm.followed]
         weight = np.take_along_axis(likely, best, axis=0)
         best = np.where(weight > 0.0, best, best[0])
         columns = (best % followed * rows + np.arange(rows)).ravel()
         shown = (best // followed).ravel()
         chosen = self.algorithm.limit(law.belief[:, columns])
-        return self.algorithm.model.predict(chosen.posterior(shown)), weight
+        corrected = self._model.correct(belief[:, columns], chosen.posterior(shown))
+        return self.moves.predicted(corrected, position), weight

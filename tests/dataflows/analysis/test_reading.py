@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -233,6 +234,38 @@ def test_the_trap_of_a_wrong_model_raises_the_alarm(kind: str, most: float, tmp_
     assert shares.check.alarm
     assert "MODEL ALARM" in str(shares)
     assert shares.table["estimate"][3].as_py() < most
+
+
+def pairs(directory: Path, stays: float) -> dict[str, str]:
+    """Write a model of second order over the zones, in which the last two are often the same."""
+    rows = [{"from": one, "to": {one: stays}, "uniform": 1.0 - stays} for one in SYMBOLS]
+    rows += [{"from": [one, one], "to": {one: stays}, "uniform": 1.0 - stays} for one in SYMBOLS]
+    model = {"format": "fugu-markov-model", "format_version": 2, "alphabet": SYMBOLS}
+    content = model | {"prior": "uniform", "smoothing": 0.0, "transition": rows}
+    (directory / "pairs.json").write_bytes(orjson.dumps(content))
+    return {"model": "pairs.json"}
+
+
+@pytest.mark.parametrize(("stays", "alarm"), [(0.8, False), (0.3, True)])
+def test_lists_under_a_model_of_second_order_are_checked_against_it(
+    stays: float, alarm: bool, tmp_path: Path
+) -> None:
+    file = example_of("batched_crr", tmp_path, pairs(tmp_path, stays))
+    records, promise = sanitized(file, walks(4, 300, 12, seed=1, stay=0.8))
+    topic = fugu.read(records, promise=promise)
+    with nullcontext() if not alarm else pytest.warns(ModelAlarm):
+        check = topic.shares().check
+    assert check is not None
+    assert check.alarm == alarm
+
+
+def test_shares_of_lists_in_time_are_refused(tmp_path: Path) -> None:
+    in_time = {"step": {"length": "60s", "longest_gap": 5}}
+    records, promise = sanitized(
+        example_of("batched_crr", tmp_path, in_time), walks(4, 5, 4, seed=1)
+    )
+    with pytest.raises(CannotBeEstimated, match=r"gaps between its records \(operator\.step\)"):
+        fugu.read(records, promise=promise).shares()
 
 
 def test_records_after_a_model_was_learned_from_noise_are_said_to_lean_on_it(

@@ -1,18 +1,26 @@
 """A pipeline file that asks for batches: what it may say, and what it publishes."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
 
-from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.kinds.families import models
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.budget import Budgeted
+from fugu.operators.estimates.share_estimators import share_reader
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.distances import HAMMING, Points
+from fugu.operators.sip.gaps import Gaps
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.second_order_model import SecondOrderModel
+from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
+from tests.dataflows.kinds.test_model_step import AT_FIELD, stream
+from tests.dataflows.kinds.test_model_step import published as in_time
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE, configured, read, read_error
 from tests.dataflows.stages.columns import EVERYBODY, SCOPE, SOURCE, batch_of
 
@@ -44,18 +52,55 @@ def test_a_pipeline_file_configures_batches(tmp_path: Path) -> None:
     assert mechanism.kernel == "heuristic"
 
 
-def test_sparse_rows_are_written_out_and_many_of_them_are_refused(
+def with_rows(tmp_path: Path, more: Sequence[dict[str, Any]] = ()) -> None:
+    """Write a model of sparse rows, and `more` of them."""
+    rows = [{"from": symbol, "to": {symbol: 0.9}, "uniform": 0.1} for symbol in MODEL["alphabet"]]
+    model = MODEL | {"format_version": 2, "transition": [*rows, *more]}
+    (tmp_path / "model.json").write_bytes(orjson.dumps(model))
+
+
+PAIR = {"from": ["rest", "light"], "to": {"vigorous": 1.0}}
+
+
+def test_few_sparse_rows_are_written_out_and_many_stay_as_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = [{"from": symbol, "to": {symbol: 0.9}, "uniform": 0.1} for symbol in MODEL["alphabet"]]
-    sparse = MODEL | {"format_version": 2, "transition": rows}
-    (tmp_path / "model.json").write_bytes(orjson.dumps(sparse))
+    with_rows(tmp_path)
     mechanism = configure(read(tmp_path, pipeline())).mechanism
     assert isinstance(mechanism, BatchedRelease)
-    assert mechanism.model.transition.shape == (3, 3)
+    assert isinstance(mechanism.model, MarkovModel)
     monkeypatch.setattr(models, "LARGEST_MATRIX", 2)
-    with pytest.raises(ConfigurationError, match="sparse rows of at most 2 symbols out as one"):
-        configure(read(tmp_path, pipeline()))
+    mechanism = configure(read(tmp_path, pipeline())).mechanism
+    assert isinstance(mechanism, BatchedRelease)
+    assert isinstance(mechanism.model, SparseMarkovModel)
+
+
+def test_a_model_of_second_order_and_steps_in_time_reach_the_mechanism(tmp_path: Path) -> None:
+    with_rows(tmp_path, [PAIR])
+    text = pipeline("window: 3", "window: 3\n  step: {length: 60s, longest_gap: 20}")
+    mechanism = configure(read(tmp_path, text)).mechanism
+    assert isinstance(mechanism, BatchedRelease)
+    assert isinstance(mechanism.model, SecondOrderModel)
+    assert mechanism.gaps == Gaps(60_000, 20)
+    plain = configure(read(tmp_path, pipeline())).mechanism
+    assert plain.law_digest() != mechanism.law_digest()
+    assert share_reader(plain) is not None
+    assert share_reader(mechanism) is None, "a list has the time of its last record alone"
+
+
+@pytest.mark.parametrize("budget", ["", "budget: {total: 12}\n"])
+def test_lists_in_time_are_the_same_bytes_however_records_are_fetched(
+    budget: str, tmp_path: Path
+) -> None:
+    """Between batches of records the state goes through its bytes, as at a kill and a start."""
+    with_rows(tmp_path, [PAIR])
+    text = pipeline("window: 3", "window: 3\n  step: {length: 60s, longest_gap: 20}") + budget
+    timed = text.replace(*AT_FIELD)
+    whole = in_time(configure(read(tmp_path, timed)), stream(), batch_size=200)
+    for batch_size in (1, 7):
+        assert in_time(configure(read(tmp_path, timed)), stream(), batch_size) == whole
+    untimed = pipeline().replace(*AT_FIELD) + budget
+    assert in_time(configure(read(tmp_path, untimed)), stream(), 200) != whole
 
 
 def test_a_budget_counts_batches(tmp_path: Path) -> None:

@@ -10,9 +10,11 @@ from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.secret import Secret
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.distances import Points
+from fugu.operators.sip.gaps import NEVER, Gaps
 from fugu.operators.sip.markov_model import MarkovModel
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.conformance.streams import WatchedDraws
+from tests.operators.sip.chains import random_second_order, sparse
 from tests.operators.sip.small_models import only, sticky
 from tests.privacy.chains import binary, random_chain
 
@@ -23,13 +25,18 @@ TRIPLES = BatchedRelease(MODEL, window=3, epsilon_per_batch=3.0)
 def examples(kind: type[BatchedRelease]) -> tuple[Example, ...]:
     walk = MarkovModel.smoothed([0.3, 0.3, 0.2, 0.1, 0.1], 0.8 * np.eye(5) + 0.04, 0.05)
     threes = kind(sticky(), 3, 3.0, kernel="heuristic")
-    two = np.arange(2)
+    pairs, two = random_second_order(2, 3, seed=1).model(), np.arange(2)
+    in_time = kind(pairs, 3, 3.0, kernel="heuristic", gaps=Gaps(1_000, longest=5))
     return (
         Example(kind(sticky(), 2, 2.0), two),
         Example(threes, two),
         Example(kind(sticky(), 1, 1.0, kernel="heuristic"), two),
         Example(kind(only(), 2, 1.0), np.arange(1)),
         Example(kind(walk, 6, 12.0, kernel="heuristic"), np.arange(5)),
+        Example(kind(pairs, 2, 2.0), two),
+        Example(kind(sparse(walk), 2, 4.0, kernel="heuristic"), np.arange(5)),
+        Example(in_time, two),
+        Example(Budgeted(in_time, total=6.0), two),
         Example(Budgeted(threes, total=6.0), two),
         Example(Budgeted(threes, total=3.5, window=5, when_exhausted="suppress"), two),
     )
@@ -218,3 +225,91 @@ def test_a_certain_alphabet_costs_nothing() -> None:
     assert state["spent"].tolist() == [0]
     assert releases[-1].values.tolist() == [[0] * 32]
     assert releases[-1].annotations["confidence"].tolist() == [1.0]
+
+
+GAPS = Gaps(step_milliseconds=60_000, longest=40)
+IN_TIME = BatchedRelease(MODEL, window=3, epsilon_per_batch=40.0, gaps=GAPS)
+
+
+def run_in_time(ticks: list[int], *, symbol: int = 1) -> tuple[State, list[Releases]]:
+    """One stream with a record at each tick."""
+    state, releases = IN_TIME.start(1), []
+    for position, tick in enumerate(ticks):
+        state = IN_TIME.elapse(state, np.array([tick]))
+        state, released = IN_TIME.step(state, Inputs(np.array([symbol])), draws(1, position))
+        releases.append(released)
+    return state, releases
+
+
+def test_a_gap_within_a_batch_waits_for_its_law_and_one_before_it_is_predicted() -> None:
+    state, _ = run_in_time([100])
+    assert state["belief"].tolist() == [MODEL.prior.tolist()], "the first record predicts nothing"
+    held = IN_TIME.elapse(state, np.array([103]))
+    assert held["belief"].tolist() == state["belief"].tolist()
+    assert (held["steps"].tolist(), held["tick"].tolist()) == ([[3, 1]], [103])
+    assert IN_TIME.elapse(state, np.array([10**9]))["steps"].tolist() == [[40, 1]]
+    late = IN_TIME.elapse(state, np.array([90]))
+    assert (late["steps"].tolist(), late["tick"].tolist()) == ([[1, 1]], [100])
+    released, _ = run_in_time([100, 103, 90])
+    assert released["steps"].tolist() == [[1, 1]], "the next batch begins"
+    later = IN_TIME.elapse(released, np.array([105]))
+    belief = MODEL.predict(released["belief"].T.copy()).T
+    assert later["belief"].tolist() == belief.tolist()
+    assert later["steps"].tolist() == [[1, 1]]
+
+
+def test_the_same_batch_after_other_gaps_does_not_meet_the_same_word() -> None:
+    """Another gap, or the same one at another position, is another law."""
+    bound = []
+    for ticks in ([0, 1, 2], [0, 5, 6], [0, 1, 6], [0, 5, 10], [0, 1, 6 + 10**6], [0, 1, 41]):
+        state, _ = run_in_time(ticks[:2])
+        watched = draws(1, 2)
+        IN_TIME.step(IN_TIME.elapse(state, np.array(ticks[2:])), Inputs(np.array([1])), watched)
+        bound.append(watched.bindings[0][0])
+    assert bound[-1] == bound[-2], "gaps that count alike are the same draw"
+    assert len(set(bound)) == 5
+
+
+def test_a_skip_predicts_past_the_gaps_of_what_is_held() -> None:
+    state, _ = run_in_time([0, 4])
+    skipped, _ = IN_TIME.skip(state, np.array([[0, 0, 0]]))
+    belief = MODEL.prior[:, None]
+    for _ in range(4 + 1):
+        belief = MODEL.predict(belief)
+    assert skipped["belief"] == pytest.approx(belief.T, abs=1e-12)
+    assert (skipped["steps"].tolist(), skipped["tick"].tolist()) == ([[1, 1]], [4])
+
+
+def test_an_unfinished_batch_is_released_with_its_gaps() -> None:
+    """As a mechanism for pairs releases a whole batch with the same gap."""
+    pairs = BatchedRelease(MODEL, window=2, epsilon_per_batch=40.0 * 2 / 3, gaps=GAPS)
+    state, _ = run_in_time([0, 7])
+    finished, releases = IN_TIME.finish(state, draws(1, 9))
+    own = pairs.elapse(pairs.start(1), np.array([0]))
+    own = pairs.elapse({**own, "held": np.array([1])}, np.array([7]))
+    own, _ = pairs.observe(own, releases.values[:, :2])
+    assert finished["belief"] == pytest.approx(own["belief"], abs=1e-12)
+    assert finished["steps"].tolist() == [[1, 1]]
+
+
+def test_a_budget_counts_the_most_that_a_batch_may_cost_before_its_gaps_are_known() -> None:
+    state, _ = run_in_time([0, 7])
+    assert IN_TIME.next_charge(state).tolist() == [IN_TIME.largest_charge]
+    _, releases = run_in_time([0, 7, 8])
+    assert kinds(releases[-1]).tolist() == [Kind.FRESH]
+
+
+def test_no_rows_are_skipped_in_time_and_without() -> None:
+    """Readers skip those of a round that say nothing: often none."""
+    for mechanism in (TRIPLES, IN_TIME):
+        after, _ = mechanism.skip(mechanism.start(0), np.zeros((0, 3), dtype=np.int64))
+        assert {name: len(column) for name, column in after.items()} == dict.fromkeys(after, 0)
+
+
+def test_states_count_time_only_where_it_counts() -> None:
+    assert not {"tick", "steps"} & TRIPLES.start(1).keys()
+    assert TRIPLES.tick_milliseconds is None
+    state = TRIPLES.start(1)
+    assert TRIPLES.elapse(state, np.array([7])) is state
+    assert IN_TIME.start(1)["tick"].tolist() == [NEVER]
+    assert IN_TIME.law_digest() != BatchedRelease(MODEL, 3, 40.0).law_digest()

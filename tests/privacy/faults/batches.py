@@ -8,11 +8,12 @@ import numpy as np
 from fugu.dataflows.kinds import batched_crr, cold_start_crr
 from fugu.dataflows.offline import in_memory
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.mechanism import Draws, Inputs, Kind, Releases, State
+from fugu.operators.mechanism import Draws, Floats, Inputs, Integers, Kind, Releases, State
 from fugu.operators.sip.batches.batch_plan import BatchPlans
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
-from tests.privacy.faults.planted import InAudit, Planted, Replacing
+from tests.privacy import test_batch_leakage as batch_leakage
+from tests.privacy.faults.planted import InAudit, InTest, Planted, Replacing
 
 FAMILY = "records"
 
@@ -23,7 +24,7 @@ class EpsilonPerRecord(BatchedRelease):
     @cached_property
     def _plans(self) -> BatchPlans:
         whole = self.window * self.epsilon_per_batch
-        return BatchPlans(self.model, self.window, whole, self.distance, self.kernel)
+        return BatchPlans(self._walk, self.window, whole, self.distance, self.kernel)
 
 
 class DrainsTheTruth(BatchedRelease):
@@ -36,6 +37,25 @@ class DrainsTheTruth(BatchedRelease):
             values[:, : self.window - 1] < 0, -1, state["pending"]
         )
         return after, replace(releases, values=values)
+
+
+class LastSymbolAlone(BatchedRelease):
+    """Believe after a batch that the chain remembers its last symbol alone."""
+
+    def _settle(
+        self, after: State, rows: Integers, released: Integers, last: Floats, charge: Integers
+    ) -> None:
+        alone = np.zeros_like(last)
+        alone[: self.model.symbols] = self.model.marginal(last)
+        super()._settle(after, rows, released, alone, charge)
+
+
+class GapsLeftOut(BatchedRelease):
+    """Make the law of a batch as if its records were a step apart."""
+
+    def _steps(self, state: State, rows: Integers, length: int) -> Integers | None:
+        steps = super()._steps(state, rows, length)
+        return None if steps is None else np.ones_like(steps)
 
 
 class TruthOnceLearned(ColdStart):
@@ -69,6 +89,8 @@ class PendingShown(BatchedRelease):
 BATCHES = Replacing(
     batched_crr, "BatchedRelease", InAudit("batched_crr", {"kernel": "linear_program"})
 )
+PAIRS = InTest(batch_leakage.check_pairs, lambda planted: (planted,))
+IN_TIME = InTest(batch_leakage.check_gaps, lambda planted: (planted,))
 LEARNING = {"positions": 60, "when_short": "accept"}
 LEARNED = Replacing(cold_start_crr, "ColdStart", InAudit("cold_start_crr", LEARNING))
 RESTARTED = Replacing(
@@ -78,6 +100,8 @@ PLANTED = (
     Planted("batch counted twice", BatchedRelease, EpsilonPerRecord, BATCHES, false_alarm=1e-3),
     Planted("drain that shows", BatchedRelease, DrainsTheTruth, BATCHES, false_alarm=1e-3),
     Planted("presence that shows", BatchedRelease, PendingShown, BATCHES, false_alarm=1e-3),
+    Planted("pairs forgotten", BatchedRelease, LastSymbolAlone, PAIRS),
+    Planted("gaps left out", BatchedRelease, GapsLeftOut, IN_TIME),
     Planted("truth once learned", ColdStart, TruthOnceLearned, LEARNED, false_alarm=1e-3),
     Planted("budget reset at restart", RowTable, BudgetReset, RESTARTED, false_alarm=1e-3),
 )

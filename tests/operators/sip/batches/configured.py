@@ -13,22 +13,23 @@ from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.batches.cluster_sequences import ClusterSequences
 from fugu.operators.sip.batches.likely_sequences import LikelySequences
 from fugu.operators.sip.batches.symbol_by_symbol import SymbolBySymbol
+from fugu.operators.sip.batches.walk import Walk
+from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.kernels import Search
-from fugu.operators.sip.markov_model import MarkovModel
 
 Make = Callable[[BatchPlan], Algorithm]
 
 
 def grouped(plan: BatchPlan, search: Search, most: int) -> ClusterSequences:
-    return ClusterSequences(plan.model, plan.window, plan.distance, search, plan.bound, most)
+    return ClusterSequences(plan.walk, plan.window, plan.distance, search, plan.bound, most)
 
 
 def likely(plan: BatchPlan) -> LikelySequences:
-    return LikelySequences(plan.model, plan.window, plan.distance, plan.bound)
+    return LikelySequences(plan.walk, plan.window, plan.distance, plan.bound)
 
 
 def single(plan: BatchPlan) -> SymbolBySymbol:
-    return SymbolBySymbol(plan.model, plan.window, plan.distance, plan.epsilon)
+    return SymbolBySymbol(plan.walk, plan.window, plan.distance, plan.epsilon)
 
 
 ALGORITHMS: dict[str, Make] = {
@@ -58,22 +59,22 @@ def released_by(make: Make) -> type[BatchedRelease]:
         def _made(self, length: int) -> BatchPlan:
             plan = super()._made(length)
             return OneAlgorithm(
-                plan.model, plan.window, plan.epsilon, plan.distance, plan.kernel, make
+                plan.walk, plan.window, plan.epsilon, plan.distance, plan.kernel, make
             )
 
     class Released(BatchedRelease):
         @cached_property
         def _plans(self) -> BatchPlans:
-            given = self.model, self.window, self.epsilon_per_batch, self.distance, self.kernel
+            given = self._walk, self.window, self.epsilon_per_batch, self.distance, self.kernel
             return Plans(*given)
 
     return Released
 
 
-def batch_probabilities(model: MarkovModel, belief: Floats, window: int) -> Floats:
+def batch_probabilities(model: Chain, belief: Floats, window: int) -> Floats:
     """P(o) of every batch in lexicographic order, from P(first symbol)."""
-    probabilities = belief
+    probabilities, transition = belief, Walk(model).power(1)
     for _ in range(window - 1):
         last = np.arange(len(probabilities)) % model.symbols
-        probabilities = (probabilities[:, None] * model.transition[last]).ravel()
+        probabilities = (probabilities[:, None] * transition[last]).ravel()
     return probabilities

@@ -9,6 +9,7 @@ from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.sip.batches.batch_law import BatchLaw
 from fugu.operators.sip.batches.batch_plan import BatchPlan
+from fugu.operators.sip.batches.walk import Walk
 from fugu.operators.sip.distances import HAMMING, Distance, Ordered, Points
 from tests.operators.sip import dense
 from tests.operators.sip.batches.configured import ALGORITHMS, OneAlgorithm, batch_probabilities
@@ -56,7 +57,7 @@ def cases(name: str, symbols: int, window: int) -> list[tuple[OneAlgorithm, Floa
     return [
         (
             OneAlgorithm(
-                random_chain(rng, symbols),
+                Walk(random_chain(rng, symbols)),
                 window,
                 float(np.exp(rng.uniform(np.log(0.05), np.log(8.0)))),
                 distance,
@@ -81,7 +82,7 @@ def test_law_posterior_and_cost_are_those_of_the_definitions(
         law = algorithm.law(belief, EXACT)
         written = written_out(plan, belief)
         prior = np.stack(
-            [batch_probabilities(plan.model, column, window) for column in belief.T], axis=1
+            [batch_probabilities(plan.walk.model, column, window) for column in belief.T], axis=1
         )
         assert written.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
         leaked = dense.leakages(prior, written)

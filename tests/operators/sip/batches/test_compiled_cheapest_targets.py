@@ -7,6 +7,7 @@ from fugu.operators import compiled
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.batches import cheapest_targets as search
 from fugu.operators.sip.batches.likely_sequences import LikelySequences
+from fugu.operators.sip.batches.walk import Walk
 from fugu.operators.sip.distances import HAMMING, Distance, Ordered, Points
 from fugu.operators.sip.privacy_bound import PrivacyBound
 from tests.operators.sip.equal_runs import beliefs
@@ -29,7 +30,10 @@ def distances(symbols: int, rng: np.random.Generator) -> list[Distance]:
 def found(algorithm: LikelySequences, belief: Floats, by_numpy: bool) -> tuple[Integers, Floats]:
     from fugu.operators.sip.batches.compiled_cheapest_targets import cheapest_targets_compiled
 
-    prior, spread = algorithm.prior(belief), algorithm.expected_distances(belief)
+    prior, spread = (
+        algorithm.prior(belief),
+        algorithm.expected_distances(belief, algorithm.walk.of(None)),
+    )
     chosen = search.cheapest_targets if by_numpy else cheapest_targets_compiled
     return chosen(prior, spread, algorithm.search)
 
@@ -41,7 +45,7 @@ def test_compiled_search_and_one_that_never_ends_early_find_the_same(
 ) -> None:
     rng = np.random.default_rng([symbols, window])
     cases = [
-        (LikelySequences(chain, window, distance, PrivacyBound.of(epsilon)), belief)
+        (LikelySequences(Walk(chain), window, distance, PrivacyBound.of(epsilon)), belief)
         for chain in [random_chain(rng, symbols)]
         for distance in distances(symbols, rng)
         for epsilon in EPSILONS

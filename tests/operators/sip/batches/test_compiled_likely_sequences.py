@@ -5,6 +5,7 @@ import pytest
 
 from fugu.operators import compiled
 from fugu.operators.sip.batches.likely_sequences import LikelySequences
+from fugu.operators.sip.batches.walk import Walk
 from fugu.operators.sip.distances import HAMMING, Distance, Ordered
 from fugu.operators.sip.privacy_bound import PrivacyBound
 from tests.operators.sip.equal_runs import beliefs, dense
@@ -21,9 +22,9 @@ def test_compiled_and_numpy_give_the_same_bits(
 
     rng = np.random.default_rng(symbols)
     model = dense(symbols, rng)
-    likely = LikelySequences(model, window, distance, PrivacyBound.of(1.0))
+    likely = LikelySequences(Walk(model), window, distance, PrivacyBound.of(1.0))
     for believed in beliefs(symbols, rng):
         belief = np.ascontiguousarray(believed.T)
         prior, spread = spelled_out(belief, likely)
         assert (prior == likely.prior(belief)).all()
-        assert (spread == likely.expected_distances(belief)).all()
+        assert (spread == likely.expected_distances(belief, likely.walk.of(None))).all()

@@ -6,6 +6,7 @@ import pytest
 from fugu.operators import compiled
 from fugu.operators.sip.batches.likely_sequences import LikelySequences
 from fugu.operators.sip.batches.sequence_law import SequenceLaw
+from fugu.operators.sip.batches.walk import Walk
 from fugu.operators.sip.distances import HAMMING, Ordered
 from fugu.operators.sip.privacy_bound import PrivacyBound
 from fugu.operators.sip.shares_law import SharesLaw
@@ -40,7 +41,7 @@ def test_compiled_law_is_that_of_numpy(symbols: int, window: int) -> None:
     model, kept = dense(symbols, rng), set()
     for distance in (HAMMING, Ordered()):
         for epsilon in EPSILONS:
-            algorithm = LikelySequences(model, window, distance, PrivacyBound.of(epsilon))
+            algorithm = LikelySequences(Walk(model), window, distance, PrivacyBound.of(epsilon))
             for rows in beliefs(symbols, rng):
                 distances = rng.choice(DISTANCES, ROWS)
                 fast = algorithm.law(np.ascontiguousarray(rows.T), distances)

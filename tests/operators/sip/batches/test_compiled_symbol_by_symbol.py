@@ -5,6 +5,7 @@ import pytest
 
 from fugu.operators import compiled
 from fugu.operators.sip.batches.symbol_by_symbol import SymbolBySymbol
+from fugu.operators.sip.batches.walk import Walk
 from fugu.operators.sip.distances import HAMMING, Ordered
 from tests.operators.sip.equal_runs import beliefs, dense
 
@@ -21,7 +22,7 @@ def test_compiled_cost_is_that_of_numpy(
     rng = np.random.default_rng([symbols, window])
     model = dense(symbols, rng)
     for epsilon in EPSILONS:
-        fast, slow = (SymbolBySymbol(model, window, HAMMING, epsilon) for _ in range(2))
+        fast, slow = (SymbolBySymbol(Walk(model), window, HAMMING, epsilon) for _ in range(2))
         assert fast.is_compiled
         with monkeypatch.context() as without:
             without.setattr(compiled, "available", lambda: False)
@@ -35,4 +36,4 @@ def test_compiled_cost_is_that_of_numpy(
 
 def test_other_distances_are_left_to_numpy() -> None:
     model = dense(3, np.random.default_rng(1))
-    assert not SymbolBySymbol(model, 2, Ordered(), 1.0).is_compiled
+    assert not SymbolBySymbol(Walk(model), 2, Ordered(), 1.0).is_compiled

@@ -10,6 +10,7 @@ from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.sip.batches.batch_plan import BatchPlan
 from fugu.operators.sip.batches.cluster_law import ClusterLaw
 from fugu.operators.sip.batches.sequence_law import SequenceLaw
+from fugu.operators.sip.batches.walk import Walk
 from fugu.operators.sip.distances import HAMMING, Distance, Ordered
 from fugu.operators.sip.kernels import Search
 from fugu.operators.sip.markov_model import MarkovModel
@@ -42,8 +43,8 @@ def words_of(law: SharesLaw) -> Words:
 
 def check_batches(name: str, symbols: int, window: int, epsilon: float, distance: float) -> int:
     """The law at the prior; how many releases it has."""
-    plan = BatchPlan(chain(symbols), window, epsilon, HAMMING, "heuristic")
-    belief = plan.model.prior[:, None]
+    plan = BatchPlan(Walk(chain(symbols)), window, epsilon, HAMMING, "heuristic")
+    belief = plan.walk.model.prior[:, None]
     law = ALGORITHMS[name](plan).law(belief, np.array([distance]))
     assert isinstance(law, SequenceLaw | ClusterLaw)
     exact = ExactLaw(law.law.belief[:, 0], words_of(law.law), distance)
@@ -85,8 +86,8 @@ def test_thousands_of_batches_are_released_within_epsilon(
 @pytest.mark.parametrize("kernel", ["linear_program", "heuristic"])
 def test_no_releasable_batch_of_five_bits_is_undrawable_at_epsilon_30(kernel: Search) -> None:
     """With 53 bits of a word, 230 of 32 x 32 entries were never drawn."""
-    plan = BatchPlan(binary(stays=0.9, first=0.5), 5, 30.0, HAMMING, kernel)
-    (part,) = plan.parts(plan.model.prior[:, None], np.zeros(1))
+    plan = BatchPlan(Walk(binary(stays=0.9, first=0.5)), 5, 30.0, HAMMING, kernel)
+    (part,) = plan.parts(plan.walk.model.prior[:, None], np.zeros(1))
     assert isinstance(part.law, SequenceLaw | ClusterLaw)
     law = part.law.law
     assert law.support.all()
@@ -116,7 +117,7 @@ def counted(law: SharesLaw, x: int) -> list[int]:
 def test_symbol_by_symbol_leaks_no_more_than_epsilon(distance: Distance, epsilon: float) -> None:
     """The steps' words multiply: 2^128 pairs of words, each of them for one pair of symbols."""
     model, window = chain(3), 2
-    plan = BatchPlan(model, window, epsilon, distance, "heuristic")
+    plan = BatchPlan(Walk(model), window, epsilon, distance, "heuristic")
     law = ALGORITHMS["symbol by symbol"](plan).law(model.prior[:, None], np.zeros(1))
     batches = np.indices((3, 3)).reshape(2, -1)
     given = np.array([[chance(law, o, r) for r in batches.T] for o in batches.T])
@@ -138,7 +139,7 @@ def chance(law: object, batch: Integers, released: Integers) -> float:
 
 @pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")
 def test_an_uncertain_belief_is_paid_with_accuracy_alone() -> None:
-    plan = BatchPlan(chain(2), 8, 8.0, HAMMING, "heuristic")
+    plan = BatchPlan(Walk(chain(2)), 8, 8.0, HAMMING, "heuristic")
     law: Floats = np.array([accuracy(plan, distance) for distance in (0.0, 1e-13, 1e-3, 0.1)])
     assert (np.diff(law) <= 0.0).all()
     assert law[0] - law[1] <= 1e-11
@@ -147,7 +148,9 @@ def test_an_uncertain_belief_is_paid_with_accuracy_alone() -> None:
 
 def accuracy(plan: BatchPlan, distance: float) -> float:
     """How likely the released batch is the true one."""
-    law = ALGORITHMS["likely sequences"](plan).law(plan.model.prior[:, None], np.array([distance]))
+    law = ALGORITHMS["likely sequences"](plan).law(
+        plan.walk.model.prior[:, None], np.array([distance])
+    )
     assert isinstance(law, SequenceLaw)
     words = words_of(law.law).astype(np.float64)
     return float((law.law.belief[:, 0] * np.diag(words)).sum() / WORDS)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fugu.operators.sip.batches.batch_plan import BatchPlan
+from fugu.operators.sip.batches.walk import Walk
 from fugu.operators.sip.distances import HAMMING, Ordered
 from fugu.operators.sip.markov_model import MarkovModel
 from tests.operators.sip.batches.batched_chain import CELLS, COLUMNS, Cell, measure_batches
@@ -23,7 +24,7 @@ WALK = MarkovModel.smoothed(
 
 
 def error_per_symbol(plan: BatchPlan, make: Make) -> float:
-    law = make(plan).law(plan.model.prior[:, None], np.zeros(1))
+    law = make(plan).law(plan.walk.model.prior[:, None], np.zeros(1))
     return float(law.cost[0]) / plan.window
 
 
@@ -34,14 +35,14 @@ def error_per_symbol(plan: BatchPlan, make: Make) -> float:
 def test_the_exact_program_has_the_error_of_section_8(
     stays: float, window: int, epsilon: float, printed: float
 ) -> None:
-    plan = BatchPlan(binary(stays, first=0.5), window, epsilon, HAMMING, "linear_program")
+    plan = BatchPlan(Walk(binary(stays, first=0.5)), window, epsilon, HAMMING, "linear_program")
     (algorithm,) = plan.algorithms
-    error = float(algorithm.law(plan.model.prior[:, None], np.zeros(1)).cost[0]) / window
+    error = float(algorithm.law(plan.walk.model.prior[:, None], np.zeros(1)).cost[0]) / window
     assert error == pytest.approx(printed, abs=5.1e-4)
 
 
 def walk(window: int) -> BatchPlan:
-    return BatchPlan(WALK, window, float(window), Ordered(), "linear_program")
+    return BatchPlan(Walk(WALK), window, float(window), Ordered(), "linear_program")
 
 
 def coarse(most: int) -> Make:

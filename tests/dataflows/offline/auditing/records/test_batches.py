@@ -23,7 +23,7 @@ class ThreeTimes(BatchedRelease):
 
     @cached_property
     def _plans(self) -> BatchPlans:
-        return BatchPlans(self.model, self.window, 3 * EPSILON, self.distance, self.kernel)
+        return BatchPlans(self._walk, self.window, 3 * EPSILON, self.distance, self.kernel)
 
 
 def section() -> Pipeline:
