@@ -72,7 +72,7 @@ class City:
         return read_topic(self.bootstrap, document["sink"][topic], level)
 
     def is_done(self) -> bool:
-        """Whether all is there, on both sides."""
+        """Return whether all is there, on both sides."""
         here, there = map(self._counts, (self.copied, self.on_disk))
         whole = self.whole
         enough = here[0] >= whole.released and here[2] >= whole.partials
@@ -82,7 +82,7 @@ class City:
         return [self.count(topic, document) for topic in ("topic", "dead_letters", "partials")]
 
     def count(self, topic: str, document: Document | None = None) -> int:
-        """How many records a topic of the copied pipeline has."""
+        """Return how many records a topic of the copied pipeline has."""
         return sum(map(len, self.read(document or self.copied, topic).values()))
 
     def require_one_run(self) -> None:
@@ -149,7 +149,7 @@ class Led(Copies):
 
     @property
     def positions(self) -> dict[tuple[str, int], int]:
-        """How far everything is read that a copy owns."""
+        """Return how far everything is read that a copy owns."""
         return {
             (copy.plan.fingerprint.source_topic, partition): owned.position
             for copy in self.running
@@ -161,7 +161,7 @@ class Led(Copies):
 
     @property
     def standing(self) -> dict[str, tuple[list[int], int]]:
-        """What every copy owns, and the generation of its group."""
+        """Return what every copy owns, and the generation of its group."""
         return {
             copy.settings.instance: ([*copy.owned], copy._member.metadata().generation)
             for copy in self.running

@@ -1,4 +1,4 @@
-"""What happens every day to topics and copies is taken for no fault, and refuses nothing."""
+"""Let happen to topics and copies what happens every day: no fault, and nothing is refused."""
 
 import time
 from collections.abc import Callable
@@ -205,7 +205,7 @@ def test_a_version_before_is_refused_what_one_with_other_blocks_has_written(
 def test_a_copy_that_stood_still_in_a_restore_begins_again_and_is_not_refused(
     make: Callable[..., House], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What its successor wrote meanwhile looks to it as if somebody had reset the group."""
+    """Let its successor write meanwhile: to it that looks as if somebody had reset the group."""
     house = make(1)
     first = house.first()
     take_in(first, house.feed())

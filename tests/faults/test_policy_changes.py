@@ -118,9 +118,9 @@ CHANGES: list[Change] = [
     added(36, 50, "late", 52, 55, 1.5),
 ]
 OPENED = [(4, 9, 1.0), (22, 26, 2.0), (30, 35, 4.0), (33, 40, 3.0), (52, 55, 1.5)]
-"""What is protected when: the visit is known before the sauna begins, which it overlaps; the party
-would overlap the visit, which is open when the party becomes known; the second sauna is gone before
-it begins, the first one ran to its end."""
+"""The ticks that are protected: the visit is known before the sauna begins, which it overlaps; the
+party would overlap the visit, which is open when the party becomes known; the second sauna is gone
+before it begins, the first one ran to its end."""
 EXPECTED = [
     min(5.0, sum(theta for start, end, theta in OPENED if start <= tick <= end))
     for tick in range(TICKS)

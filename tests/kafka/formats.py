@@ -58,7 +58,7 @@ class Format:
     files: Mapping[str, bytes] = field(default_factory=dict)
 
     def section(self, registry: Registry) -> dict[str, Any]:
-        """What the section `source` says beside its topic."""
+        """Return what the section `source` says beside its topic."""
         section, described = dict(self.source), self.source["format"]
         if isinstance(described, dict) and "schema_file" not in described:
             section["format"] = described | {"registry": {"url": registry.url}}
@@ -121,7 +121,7 @@ def in_raw_avro(_: Registry, __: str) -> list[Record]:
 
 
 def serialized(registry: Registry, topic: str, kind: str) -> list[Record]:
-    """What Confluent's serializers write, and the same with something behind it."""
+    """Return what Confluent's serializers write, and the same with something behind it."""
     client = SchemaRegistryClient({"url": registry.url})
     context = SerializationContext(topic, MessageField.VALUE)
     write: Any = (

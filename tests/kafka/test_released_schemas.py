@@ -32,7 +32,7 @@ GOOD = [Placed(0, Record(b"ann", orjson.dumps({"zone": zone}))) for zone in ALPH
 
 
 def deserialized(registry: Registry, kind: SchemaKind, topic: str, content: bytes) -> Any:
-    """What Confluent's deserializer reads."""
+    """Return what Confluent's deserializer reads."""
     client = SchemaRegistryClient({"url": registry.url})
     context = SerializationContext(topic, MessageField.VALUE)
     if kind == "avro":

@@ -32,7 +32,7 @@ class Log(Topic):
 
 
 class Owner:
-    """Who owns the topic of policies."""
+    """Own the topic of policies."""
 
     def __init__(self, log: Log) -> None:
         self.log, self.policies, self.stop = log, Topic(), StopFlag()

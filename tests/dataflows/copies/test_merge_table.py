@@ -39,7 +39,7 @@ def fresh() -> MergeTable:
 
 
 def told() -> Log:
-    """What partitions told, each in order; one may be far behind the others."""
+    """Return what partitions told, each in order; one may be far behind the others."""
     random, following, log = Random(3), [0] * PARTITIONS, Log()
     while open_ones := [part for part in range(PARTITIONS) if following[part] < TICKS]:
         part = random.choice(open_ones)
@@ -79,7 +79,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def killed_now_and_then(seed: int) -> Figures:
-    """What counts of a merge that is killed between cuts, and reads its chain back."""
+    """Return what counts of a merge that is killed between cuts, and reads its chain back."""
     random, log = Random(seed), told()
     chain, table = Chain(PARTITIONS), fresh()
     position, kills = 0, 0

@@ -44,7 +44,7 @@ def exchanged(root: Path, name: str, stopped: StoppedMerge | StoppedReader) -> S
 
 
 def through_a_directory(root: Path, state: MergeState) -> MergeState:
-    """What a directory gives back that a state was written to."""
+    """Return what a directory gives back that a state was written to."""
     stopped = StoppedMerge(
         **READS,  # type: ignore[arg-type]
         ends={"sink": {0: 7}},

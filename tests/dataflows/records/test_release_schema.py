@@ -84,7 +84,7 @@ def messages() -> Mapping[str, type[Message]]:
 
 
 def held(message: Any) -> dict[str, object]:
-    """What a reader of a message finds in its fields; null where one is left out."""
+    """Return what a reader of a message finds in its fields; null where one is left out."""
     found = dict[str, object]()
     for one in message.DESCRIPTOR.fields:
         value: Any = getattr(message, one.name)
