@@ -144,7 +144,7 @@ RESTORES = Metric(
 FOREIGN_WRITES = Metric(
     "fugu_foreign_writes_total",
     "counter",
-    "Records that something else wrote to the state topic while the pipeline ran.",
+    "Records that something else wrote to the state topic, or the internal log, of a pipeline.",
 )
 BUILD = Metric(
     "fugu_build_info",

@@ -16,6 +16,7 @@ from fugu.dataflows.commands.validate_schemas import check_schemas
 from fugu.dataflows.commands.validate_start import AsRun, check_start
 from fugu.dataflows.flows.added_partitions import partitions_begun
 from fugu.dataflows.flows.found_partitioner import as_begun, sampled_keys
+from fugu.dataflows.flows.sections import is_merged
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.connection import Connection
@@ -171,7 +172,11 @@ def _check_kafka(
         else:
             checks.failed(output.key, output.missing)
     if signatures is not None:
-        _check_policies(client, signatures, pipeline.partials_topic, checks)
+        _check_policies(client, signatures, checks)
+    if is_merged(pipeline):
+        log = pipeline.partials_topic
+        for remark in log_remarks(log, client.rights(log)):
+            checks.warned("sink.partials", remark)
     if pipeline.ledger is not None:
         _check_ledger(client, pipeline.ledger, checks)
     if pipeline.state.in_kafka:
@@ -202,7 +207,7 @@ def _check_partitioner(
         checks.passed("source.partitioner", f"{written}; {sample.in_words}")
 
 
-def _check_policies(client: Client, signatures: Signatures, log: str, checks: Checks) -> None:
+def _check_policies(client: Client, signatures: Signatures, checks: Checks) -> None:
     name = signatures.topic
     topic = client.topic(name)
     problem = policies_problem(topic, name)
@@ -211,8 +216,6 @@ def _check_policies(client: Client, signatures: Signatures, log: str, checks: Ch
         return
     checks.passed("source.policies", f"{name}, 1 partition")
     for remark in policy_topic_remarks(topic, client.rights(name), signatures):
-        checks.warned("source.policies", remark)
-    for remark in log_remarks(log, client.rights(log)):
         checks.warned("source.policies", remark)
 
 

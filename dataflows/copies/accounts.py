@@ -111,7 +111,8 @@ class Account:
             for batch in reader.read_range(self.partition, start, end):
                 for _, timestamp, key, value, headers in batch.records():
                     name = release_id_of(headers)
-                    if name is None or (shared and not shared.is_own(self.source, key)):
+                    own = shared is None or shared.is_own(self.source, key, value, headers)
+                    if name is None or not own:
                         continue
                     digest = record_digest(key, value or b"", headers, timestamp)
                     if found.setdefault(name, digest) != digest:

@@ -15,12 +15,13 @@ from bytewax.operators import KeyedStream
 
 from fugu.dataflows.base.batches import Batch, Decoded
 from fugu.dataflows.flows.bounding import BoundingPlan
+from fugu.dataflows.flows.own_entries import OwnEntries
 from fugu.dataflows.flows.plan import offsets_of
 from fugu.dataflows.kafka.client import Reader
 from fugu.dataflows.kafka.gated_source import GatedSource
 from fugu.dataflows.kafka.source import KafkaSource, part_name, require_source_offset
 from fugu.dataflows.stages.bounding import Bounded
-from fugu.dataflows.stages.log_entries import ASKING_KEY, Asking, read_entry
+from fugu.dataflows.stages.log_entries import ASKING_KEY, Asking
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.stages.private_reports import PrivateReports
 from fugu.dataflows.stages.waiting_step import Gate, Heard, WaitingStep
@@ -50,7 +51,7 @@ class AskingPlan(BoundingPlan):
         log = KafkaSource(
             self.fingerprint.sink_topic,
             {0: self._log_begin},
-            self.client.reader(self.fingerprint.sink_topic),
+            self.client.reader(self.fingerprint.sink_topic, headers=True),
             self.max_batch,
             self.stop,
             self.metrics,
@@ -77,13 +78,9 @@ class AskingPlan(BoundingPlan):
         return min(offsets_of(self.fingerprint.sink_begin).values())
 
     def _heard(self, batch: Batch) -> Iterator[tuple[str, Heard]]:
-        place = f"topic {self.fingerprint.sink_topic}, partition 0, offset"
-        entries = [
-            read_entry(value, f"{place} {offset}")
-            for offset, key, value in zip(batch.offsets, batch.keys, batch.values, strict=True)
-            if key == ASKING_KEY
-        ]
-        if asked := tuple(one for one in entries if isinstance(one, Asking)):
+        read = OwnEntries(self.fingerprint.sink_topic, self.own_log, self.metrics, ASKING_KEY)
+        asked = tuple(one for _, one in read(batch) if isinstance(one, Asking))
+        if asked:
             for partition in self.fingerprint.own_partitions:
                 yield part_name(partition), Heard(partition, asked)
 

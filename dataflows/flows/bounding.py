@@ -5,11 +5,13 @@ source ──▶ decode ──▶ bound ──▶ partials ──▶ internal lo
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from fugu.dataflows.base.batches import Outgoing
+from fugu.dataflows.flows.log_seal import OwnLog
 from fugu.dataflows.flows.partitions import PartitionsPlan
 from fugu.dataflows.flows.plan import Output
 from fugu.dataflows.kafka.sink import Shared
@@ -39,18 +41,29 @@ class BoundingPlan(PartitionsPlan[Bounded[Any]]):
     def outputs(self) -> list[Output]:
         """Return the internal log, and dead letters."""
         fingerprint = self.fingerprint
-        own = Shared(1, lambda part, key: key == partition_key(part), told_apart=True)
+        own = Shared(
+            1,
+            lambda part, key: key == partition_key(part),
+            told_apart=True,
+            may_be_own=self.own_log.may_hold,
+        )
         topic, begin = fingerprint.sink_topic, fingerprint.sink_begin
         told = Output("partials", "log", self._partials, topic, begin, shared=own)
         unnamed = Shared(fingerprint.partitions, lambda part, key: key is None)
         return [told, self.dead_letters(self.refused, unnamed)]
+
+    @cached_property
+    def own_log(self) -> OwnLog:
+        """Return what tells own entries of the internal log."""
+        fingerprint = self.fingerprint
+        return OwnLog.of(self.publisher, fingerprint.sink_identity, sealed=fingerprint.sealed)
 
     def _partials(self, bounded: Bounded[Any]) -> Outgoing:
         closed = bounded.partials
         keys, ticks = [partition_key(bounded.partition)] * len(closed), [one.tick for one in closed]
         parts = np.array([one.part for one in closed], dtype=np.int64)
         identity = self.fingerprint.sink_identity
-        return Outgoing(
+        told = Outgoing(
             partition=bounded.partition,
             keys=list(keys),
             values=[one.encoded() for one in closed],
@@ -58,3 +71,4 @@ class BoundingPlan(PartitionsPlan[Bounded[Any]]):
             timestamps=[self.stage.ticks.end(tick) for tick in ticks],
             positions=ticks,
         )
+        return self.own_log.seal.onto(told)

@@ -6,6 +6,7 @@ internal log ──▶ read ──▶ merge ──▶ releases ──▶ sink
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 import bytewax.operators as op
@@ -14,9 +15,11 @@ from bytewax.operators import KeyedStream, StatefulBatchLogic
 
 from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.flows.log_seal import OwnLog
+from fugu.dataflows.flows.own_entries import OwnEntries
 from fugu.dataflows.flows.plan import Output, Plan
 from fugu.dataflows.kafka.source import part_name
-from fugu.dataflows.stages.log_entries import Entry, read_entry
+from fugu.dataflows.stages.log_entries import Entry
 from fugu.dataflows.state.recovery import resuming
 from fugu.dataflows.state.row_block import read
 from fugu.dataflows.state.row_log import require_whole
@@ -42,6 +45,17 @@ class LogPlan(Plan, Generic[Merged]):
     suffix: ClassVar[str] = ".merging"
     steps: ClassVar[list[str]] = ["log", "read", "merge", "releases", "sink"]
     merge_step: ClassVar[str] = "merge"
+
+    @property
+    def reads_headers(self) -> bool:
+        """Return that entries bear seals."""
+        return True
+
+    @cached_property
+    def own_log(self) -> OwnLog:
+        """Return what tells own entries of the log."""
+        fingerprint = self.fingerprint
+        return OwnLog.of(self.publisher, fingerprint.source_identity, sealed=fingerprint.sealed)
 
     def items(self, batches: Stream[Batch]) -> KeyedStream[Merged]:
         """Read entries of the log, and release ticks that every partition has closed."""
@@ -77,12 +91,9 @@ class LogPlan(Plan, Generic[Merged]):
         return part_name(0), self.entries(batch)
 
     def entries(self, batch: Batch) -> Entries:
-        """Return the entries of a batch of the log."""
-        place = f"topic {self.fingerprint.source_topic}, partition 0, offset"
-        return [
-            (offset, read_entry(value, f"{place} {offset}"))
-            for offset, value in zip(batch.offsets, batch.values, strict=True)
-        ]
+        """Return the own entries of a batch of the log; say where there are others."""
+        read = OwnEntries(self.fingerprint.source_topic, self.own_log, self.metrics)
+        return read(batch)
 
     def _releases(self, merged: Merged) -> Outgoing:
         with self.without_values("releases", 0, []):

@@ -102,10 +102,11 @@ class MergingPlan(LogPlan[Merged]):
         if isinstance(self.merge.mechanism, PlanningMechanism):
             topic, begin = self.fingerprint.source_topic, self.fingerprint.source_begin
             never_own = Shared(1, lambda part, key: False)
-            outputs.append(Output("plans", "plan_log", _plans, topic, begin, shared=never_own))
+            outputs.append(Output("plans", "plan_log", self._plans, topic, begin, shared=never_own))
         if isinstance(self.merge.mechanism, CollectingMechanism):
             topic, begin = self.fingerprint.source_topic, self.fingerprint.source_begin
-            own = Shared(1, lambda part, key: key == ASKING_KEY)
+            is_asking = lambda part, key: key == ASKING_KEY  # noqa: E731
+            own = Shared(1, is_asking, may_be_own=self.own_log.may_hold)
             outputs.append(Output("asking", "asking_log", self._asking, topic, begin, shared=own))
         return outputs
 
@@ -113,10 +114,13 @@ class MergingPlan(LogPlan[Merged]):
         """Return the figures of all groups."""
         return outgoing(merged.ticks, self.ticks, self.figures, self.publisher)
 
+    def _plans(self, merged: Merged) -> Outgoing:
+        return self.own_log.seal.onto(_plans(merged))
+
     def _asking(self, merged: Merged) -> Outgoing:
         ticks = [one.tick for one in merged.asking]
         keys = [ASKING_KEY] * len(ticks)
-        return Outgoing(
+        asking = Outgoing(
             partition=0,
             keys=list(keys),
             values=[one.encoded() for one in merged.asking],
@@ -124,6 +128,7 @@ class MergingPlan(LogPlan[Merged]):
             timestamps=[self.ticks.end(tick) for tick in ticks],
             positions=ticks,
         )
+        return self.own_log.seal.onto(asking)
 
 
 def _plans(merged: Merged) -> Outgoing:

@@ -12,9 +12,11 @@ from pathlib import Path
 
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.flows.log_seal import LogSeal
 from fugu.dataflows.flows.state_directories import merge_directory, policies_directory
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.stages.log_entries import MOVED_KEY
 from fugu.dataflows.state.durable_file import replace_durably
 from fugu.dataflows.state.row_block import read, written
@@ -74,8 +76,9 @@ class ToldMoves:
             timestamps=[self.timestamp] * count,
         )
         if count:
+            seal = LogSeal(read_keys(file).pseudonyms, file.pipeline.name, self.identity)
             with closing(client.writer()) as writer:
-                writer.write(self.topic, outgoing)
+                writer.write(self.topic, seal.onto(outgoing))
                 writer.flush()
         for directory in (merge_directory(file), policies_directory(file)):
             stored = directory.stored()

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from bytewax.outputs import FixedPartitionedSink, StatefulSinkPartition
 
-from fugu.dataflows.base.batches import Batch, Outgoing
+from fugu.dataflows.base.batches import Batch, Header, Outgoing
 from fugu.dataflows.base.errors import NEW_PIPELINE, KafkaUnavailable, StartRefused
 from fugu.dataflows.base.metrics import EVENT_TIME, RECORDS_OUT, Metrics
 from fugu.dataflows.kafka.client import TRANSACTION_SECONDS, Bounds, Client, Reader, Writer
@@ -36,12 +36,22 @@ _LONGEST_SECONDS = TRANSACTION_SECONDS + 30.0
 class Shared:
     """Find the records of one pipeline in a topic of many, by part and key.
 
-    Where they are `told_apart`, those that are own are of this part alone.
+    Where they are `told_apart`, those that are own are of this part alone. Others may use the same
+    keys, so records that `may_be_own` are told by their content, too.
     """
 
     partitions: int
-    is_own: Callable[[int, bytes | None], bool]
+    has_key: Callable[[int, bytes | None], bool]
     told_apart: bool = False
+    may_be_own: Callable[[bytes | None, bytes | None, list[Header]], bool] = (
+        lambda key, value, headers: True
+    )
+
+    def is_own(
+        self, part: int, key: bytes | None, value: bytes | None, headers: list[Header]
+    ) -> bool:
+        """Return whether a record is of this part."""
+        return self.has_key(part, key) and self.may_be_own(key, value, headers)
 
 
 def require_sink_offset(topic: str, partition: int, start: int, bounds: Bounds) -> None:
@@ -185,7 +195,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
         offsets of what is none to `foreign`."""
         found: dict[bytes, Published] = {}
         for offset, timestamp, key, value, headers in batch.records():
-            if self.shared is not None and not self.shared.is_own(source, key):
+            if self.shared is not None and not self.shared.is_own(source, key, value, headers):
                 continue
             release_id = release_id_of(headers)
             if release_id is None or value is None:

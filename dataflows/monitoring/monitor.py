@@ -21,6 +21,7 @@ from fugu.dataflows.kafka.client import CopyClient, identity_of
 from fugu.dataflows.monitoring.budgets import Budgets
 from fugu.dataflows.monitoring.clocks_ahead import ClocksAhead
 from fugu.dataflows.monitoring.figures import FiguresWait, PoliciesBehind, UsersWait
+from fugu.dataflows.monitoring.foreign_entries import ForeignEntries
 from fugu.dataflows.monitoring.group_watch import Dealt, GroupWatch
 from fugu.dataflows.monitoring.health import Health, Snapshots
 from fugu.dataflows.monitoring.notices import Sentinel
@@ -175,6 +176,7 @@ class Monitor:
                 sentinels.append(PoliciesBehind(plan.wait))  # the merge may be another copy's
             if isinstance(plan, LogPlan):
                 sentinels.append(FiguresWait(topic, metrics.standing, plan.ticks))
+                sentinels.append(ForeignEntries(plan.fingerprint.source_topic, metrics))
             if isinstance(plan, PartitionsPlan) and isinstance(plan.codec.wire, Registered):
                 sentinels.append(RegistryAway(topic, plan.codec.wire.schemas))
             if isinstance(plan, AskingPlan):

@@ -31,6 +31,7 @@ class Kind(StrEnum):
     BUDGETS_SPENT = "budgets_spent"
     BUDGETS_NEARLY_SPENT = "budgets_nearly_spent"
     TOPIC_REPLACED = "topic_replaced"
+    FOREIGN_ENTRIES = "foreign_entries"
     PARTITIONS_ADDED = "partitions_added"
     TOPICS_UNSEEN = "topics_unseen"
 

@@ -59,10 +59,18 @@ def loss_remarks(topic: Topic, signatures: Signatures, first: int = 0) -> Iterat
 
 
 def log_remarks(name: str, rights: Rights | None) -> Iterator[str]:
-    """Yield what somebody should look at in the topic through which changes reach the merge."""
-    if rights is not None and EVERYBODY in rights.may("WRITE"):
+    """Yield what somebody should look at in the internal log of an aggregate."""
+    if rights is None:
+        return
+    if EVERYBODY in rights.may("READ"):
         yield (
-            f"everybody who reaches the broker may write to {name} (sink.partials), and so change "
+            f"everybody who reaches the broker may read {name}, which holds what is not released. "
+            "Let the user of the pipeline alone read there"
+        )
+    if EVERYBODY in rights.may("WRITE"):
+        yield (
+            f"everybody who reaches the broker may write to {name}. Entries of others do not "
+            "count, but in a log that an earlier version of Fugu has begun they can still change "
             "policies as if an owner had signed. Let the user of the pipeline alone write there"
         )
 

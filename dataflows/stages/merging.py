@@ -260,8 +260,10 @@ class Merging:
     def _move(self, state: MergeState, moved: PartitionsMoved) -> None:
         """Wait from here on for added partitions, too: up to this tick they have nothing to tell.
 
-        The log may have this twice, because who writes it may be cut short.
+        The log may have this twice, because who writes it may be cut short, or somebody copied it.
         """
+        if moved.partitions < self.partitions_of(state):
+            return
         before, state.partitions = self.partitions_of(state), moved.partitions
         if moved.last is not None:
             for partition in range(before, moved.partitions):

@@ -144,7 +144,7 @@ def test_who_may_delete_records_is_named(
     assert warning.startswith(f"{OPERATORS} may delete records of {topic}")
 
 
-def test_the_topic_of_partial_sums_is_as_good_as_a_signature(
+def test_whoever_may_write_to_the_topic_of_partial_sums_is_named(
     looking: Looking, bootstrap: str, topics: TopicFactory
 ) -> None:
     topic = topics("policies", configs=STAMPED)
@@ -154,7 +154,7 @@ def test_the_topic_of_partial_sums_is_as_good_as_a_signature(
     )
     with ruled(bootstrap, *rules):
         [warning] = looking.warnings(kafka_section(bootstrap), topic)
-    assert "may write to heart-zones.partials (sink.partials)" in warning
+    assert "may write to heart-zones.partials. Entries of others do not count" in warning
 
 
 def test_a_topic_without_rules_is_open_or_closed_and_nobody_says_which(

@@ -8,6 +8,7 @@ from fugu.dataflows.base.advice import ADVICE
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.metrics import (
     DEAD_LETTERS,
+    FOREIGN_WRITES,
     RECORDS_IN,
     STREAMS,
     STREAMS_BY_BUDGET,
@@ -20,6 +21,7 @@ from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.monitoring.budgets import Budgets
 from fugu.dataflows.monitoring.clocks_ahead import ClocksAhead
 from fugu.dataflows.monitoring.figures import FiguresWait, UsersWait
+from fugu.dataflows.monitoring.foreign_entries import ForeignEntries
 from fugu.dataflows.monitoring.notices import Kind, Notice, Sentinel
 from fugu.dataflows.monitoring.refused_share import RefusedShare
 from fugu.dataflows.monitoring.stream_times import StreamTimes
@@ -299,6 +301,21 @@ def test_a_partition_that_is_nearly_full(streams: int, said: bool) -> None:
     if notice is not None:
         assert (notice.partition, notice.still) == (0, False)
         assert "9,000 of 10,000 keys" in notice.text
+
+
+def test_records_of_others_in_the_internal_log_are_said_for_ten_minutes() -> None:
+    metrics = Metrics()
+    sentinel = ForeignEntries("sums", metrics)
+    assert noticed(sentinel, 0.0) is None
+    metrics.add(FOREIGN_WRITES, 1_200, "sums", 0)
+    notice = noticed(sentinel, 10.0)
+    assert notice is not None
+    assert (notice.kind, notice.still) == (Kind.FOREIGN_ENTRIES, False)
+    assert "something else writes to it, 1,200 records so far" in notice.text
+    assert noticed(sentinel, 609.0) is not None
+    assert noticed(sentinel, 611.0) is None
+    metrics.add(FOREIGN_WRITES, 1, "sums", 0)
+    assert noticed(sentinel, 700.0) is not None
 
 
 def test_rows_of_people_who_count_run_out_and_no_number_is_said() -> None:

@@ -112,10 +112,13 @@ def test_without_an_authorizer_everybody_may_do_everything(owned: Signatures) ->
     assert deleting.startswith("everybody who reaches the broker may delete records of changes")
 
 
-def test_whoever_may_write_to_the_log_needs_no_signature() -> None:
-    [remark] = log_remarks("sums", Rights({"WRITE": frozenset({EVERYBODY})}))
-    assert "may write to sums (sink.partials), and so change policies as if an owner" in remark
-    assert not [*log_remarks("sums", NARROW), *log_remarks("sums", None)]
+def test_nobody_else_is_to_read_or_write_the_log() -> None:
+    reading, writing = log_remarks("sums", Rights({"ALL": frozenset({EVERYBODY})}))
+    assert "may read sums, which holds what is not released" in reading
+    assert "may write to sums. Entries of others do not count" in writing
+    assert [*log_remarks("sums", Rights({"WRITE": frozenset({EVERYBODY})}))] == [writing]
+    narrow = Rights({"ALL": frozenset({"User:fugu"})})
+    assert not [*log_remarks("sums", narrow), *log_remarks("sums", None)]
 
 
 def test_what_cannot_be_checked_is_said(owned: Signatures) -> None:
