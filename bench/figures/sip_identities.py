@@ -81,7 +81,8 @@ def _seen(between: dict[float, Difference]) -> str:
     told = f"{listed(less)} nats a second" if less else "no budget"
     if more:
         return f"{told}; the contrary is seen at {listed(more)}"
-    return f"{told}, and the contrary at none: the other differences are within two standard errors"
+    other = "the other differences" if less else "differences"
+    return f"{told}, and the contrary at none: {other} are within two standard errors"
 
 
 def _by_shares(seen: Integers, before: Integers) -> Integers:
