@@ -97,7 +97,7 @@ def programs(
     (folder / "reading.proto").write_text(*blocks_of_formats("protobuf"))
     (folder / "release.proto").write_text(*blocks("protobuf"))
     (folder / "reading.json").write_text(*blocks("json"))
-    compiled = [PROTOC, f"-I{INCLUDED}", "-I.", "--java_out=."]
+    compiled: list[str | Path] = [PROTOC, f"-I{INCLUDED}", "-I.", "--java_out=."]
     subprocess.run([*compiled, "reading.proto", "release.proto"], cwd=folder, check=True)
     sinks = {kind: f"{topic}.out" for kind, topic in sources.items()}
     for text in blocks("java"):
@@ -164,5 +164,5 @@ def test_java_writes_what_a_pipeline_reads_and_reads_what_it_releases(
 def section_of(kind: str, programs: Programs, registry: Registry) -> dict[str, Any]:
     """What a pipeline reads, with the addresses of this run."""
     form = {"kind": kind, "registry": {"url": registry.url}}
-    source = yaml.safe_load(yaml.safe_dump(SOURCE_OF[kind]))
+    source: dict[str, Any] = yaml.safe_load(yaml.safe_dump(SOURCE_OF[kind]))
     return source | {"topic": programs.sources[kind], "format": form}
