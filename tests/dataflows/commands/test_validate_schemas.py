@@ -35,7 +35,7 @@ class Newest:
     def newest(self, subject: str) -> SchemaText | None:
         assert subject == "vitals.raw-value"
         if self.away:
-            raise RegistryUnavailable("it does not answer")
+            raise RegistryUnavailable(self.url, "it does not answer")
         return self.found
 
 
