@@ -52,7 +52,7 @@ class Summing(Bounding[PartialSums]):
         """
         wrong = table.clock.get(CLOSED, tick) > tick
         if wrong:
-            table.clock = self.ticks.back(table.clock)
+            table.clock = dict(self.ticks.back(table.clock))
         begun, time = CLOSED in table.clock, self.ticks.end(tick) + self.ticks.grace
         passed = self.ticks.passed(table.clock, time)
         table.clock.pop(UNTOLD, None)

@@ -56,7 +56,7 @@ class Looking:
         return [
             one["detail"]
             for one in found
-            if one["check"] == "source.policies" and one["result"] == "warning"
+            if one["check"] in ("source.policies", "sink.partials") and one["result"] == "warning"
         ]
 
 
