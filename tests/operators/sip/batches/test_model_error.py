@@ -87,7 +87,9 @@ def summed_over_paths(model: Chain, steps: tuple[int, ...]) -> dict[tuple[int, .
     divided = {s: {t: p / sum(row.values()) for t, p in row.items()} for s, row in rows.items()}
     last = model.symbol_of_state.tolist()
     prior = [Decimal(float(p)) for p in model.prior]
-    at = {((s,), s): p / sum(prior) for s, p in enumerate(prior)}
+    at: dict[tuple[tuple[int, ...], int], Decimal] = {
+        ((s,), s): p / sum(prior) for s, p in enumerate(prior)
+    }
     for count in steps:
         for _ in range(count):
             after: dict[tuple[tuple[int, ...], int], Decimal] = {}
