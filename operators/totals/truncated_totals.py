@@ -155,7 +155,8 @@ class TruncatedTotals:
         each = 3.0 * noise * len(first) / (numbers * excess)
         penalties = np.rint(STEPS_PER_COUNT * each * self.ends)
         limit = STEPS_PER_COUNT * (len(first) + 1)
-        return -STEPS_PER_COUNT * beyond - np.minimum(penalties, limit).astype(np.int64)
+        scores: Integers = -STEPS_PER_COUNT * beyond - np.minimum(penalties, limit).astype(np.int64)
+        return scores
 
     @property
     def price_of_score(self) -> int:

@@ -89,11 +89,9 @@ def test_a_number_in_nodes_of_several_levels_tells_no_more(
     one = rng.integers(0, LARGEST + 1, 4_500)
     for place in (0, 17, 4_351, 4_352, 4_499):
         for end in tops.ends.tolist():
-            pair = []
-            for number in (0, LARGEST):
-                changed = one.copy()
-                changed[place] = number
-                pair.append(tuple(changed.tolist()))
+            least, largest = one.copy(), one.copy()
+            least[place], largest[place] = 0, LARGEST
+            pair = tuple(least.tolist()), tuple(largest.tolist())
             assert loss_of_tree(tops, *pair, end) <= 1.0 + 1e-9
 
 
