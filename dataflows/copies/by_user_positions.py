@@ -81,7 +81,12 @@ class Positions:
     def _committed(self, partitions: Sequence[int]) -> dict[int, int | None]:
         """Ask the group, and say once what that waits for."""
         look = Patience(self._say_what_is_waited_for)
-        return self.member.committed(partitions, self.seconds, lambda: look.is_over or look())
+
+        def meanwhile() -> None:
+            if not look.is_over:
+                look()
+
+        return self.member.committed(partitions, self.seconds, meanwhile)
 
     def _say_what_is_waited_for(self) -> None:
         log.warning(
