@@ -122,8 +122,9 @@ def _with_mixed_figures(
     if not isinstance(mechanism, RunningTotal) or is_same_law(mechanism):
         return []
     law = mixed_law_digest(mechanism)
-    layouts = () if law is None else (1, layout_of(pipeline))
-    return [_left_by(stored, (1, law, layout), pipeline) for layout in layouts]
+    if law is None:
+        return []
+    return [_left_by(stored, (1, law, one), pipeline) for one in (1, layout_of(pipeline))]
 
 
 def _what_differs(stored: Fingerprint, written: Sequence[Fingerprint], mechanism: Mechanism) -> str:

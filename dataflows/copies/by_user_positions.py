@@ -82,11 +82,11 @@ class Positions:
         """Ask the group, and say once what that waits for."""
         look = Patience(self._say_what_is_waited_for)
 
-        def waiting() -> None:
+        def meanwhile() -> None:
             if not look.is_over:
                 look()
 
-        return self.member.committed(partitions, self.seconds, waiting)
+        return self.member.committed(partitions, self.seconds, meanwhile)
 
     def _say_what_is_waited_for(self) -> None:
         log.warning(

@@ -99,6 +99,8 @@ class Copy(Rebalance):
             raise GivenAway(_ALL_GIVEN_AWAY) from None
 
     def _next(self) -> list[Taken]:
+        if self.plan.stop.requested and self._member.stood_still:
+            self._member.listen()  # or the last cut would wait for a group that goes on without us
         self._member.poll()
         if self._lost:
             raise GivenAway(_ALL_GIVEN_AWAY)

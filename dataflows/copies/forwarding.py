@@ -14,7 +14,7 @@ from fugu.dataflows.base.errors import GivenAway, ShutOut
 from fugu.dataflows.base.metrics import Metrics
 from fugu.dataflows.copies.by_user import ByUser
 from fugu.dataflows.copies.by_user_positions import Positions
-from fugu.dataflows.copies.instance import transactional_id
+from fugu.dataflows.copies.instance import forwarding, transactional_id
 from fugu.dataflows.copies.intake import Intake
 from fugu.dataflows.copies.settings import CopySettings
 from fugu.dataflows.kafka.client import CopyClient, Rebalance
@@ -72,7 +72,7 @@ class Forwarder(Rebalance):
     def _run(self) -> None:
         what, self._lost = self.what, False
         settings = CopySettings(instance=self.name, every=what.every)
-        identity = f"{transactional_id(what.pipeline, self.name)}/by-user"
+        identity = transactional_id(what.pipeline, forwarding(self.name))
         self._milliseconds = settings.milliseconds
         self._writer = self.client.copy_writer(identity, self._milliseconds)
         self._reader = self.client.reader(what.source, headers=what.codec.reads_headers)

@@ -44,6 +44,15 @@ def changing(name: str) -> str:
     return f"{name}/policies"
 
 
+def forwarding(name: str) -> str:
+    """Return the name of the part of a process that writes records by user.
+
+    >>> forwarding("pod-3")
+    'pod-3/by-user'
+    """
+    return f"{name}/by-user"
+
+
 def transactional_id(pipeline: str, instance: str) -> str:
     """Return the transactional id of a copy."""
     return f"{identity_of(pipeline)}.{instance}"

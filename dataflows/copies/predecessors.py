@@ -6,12 +6,12 @@ what is committed; so whoever may only be slow is given time to commit before.
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
 from fugu.dataflows.base.errors import DeliveryFailed
-from fugu.dataflows.copies.instance import transactional_id
+from fugu.dataflows.copies.instance import forwarding, transactional_id
 from fugu.dataflows.copies.patience import PAUSE_SECONDS, Patience
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.kafka.client import Bounds, CopyClient
@@ -47,7 +47,7 @@ class Predecessors:
         Whoever gave the partition up properly has left nothing.
         """
         if header is not None and self._died(header):
-            self._end(header)
+            self._end(header.instance)
 
     def end_open(self, partition: int) -> None:
         """Abort what one of them has left open in the state of a partition.
@@ -62,7 +62,7 @@ class Predecessors:
         with closing(self.client.reader(topic, committed=False)) as reader:
             first = Bounds(start, min(start + 1, reader.bounds([place])[place].end))
             found = [*headers(reader, place, first, self.state.opened)]
-        self._end_all(found)
+        self._end_all([header.instance for header in found])
         if not found and partition not in self._slow:
             self._slow.add(partition)
             log.warning(
@@ -73,30 +73,40 @@ class Predecessors:
                 extra={"topic": topic, "partition": place},
             )
 
-    def free_the_log(self, headers: Iterable[Header | None]) -> None:
-        """Abort what dead owners left open in the internal log, which holds up all who read it.
+    def free_what_all_read(self, headers: Iterable[Header | None]) -> None:
+        """Abort what dead owners left open where it holds up all who read it.
 
-        Whoever gave its partition up properly has nothing open there.
+        That is the internal log of an aggregate, and what their processes wrote by user. Whoever
+        gave its partition up properly has nothing open there.
         """
-        topic = self.plan.written_log
-        died = [one for one in headers if one is not None and self._died(one)]
-        if topic is None or not died:
+        died = [one.instance for one in headers if one is not None and self._died(one)]
+        if not died:
             return
+        stored = self.plan.fingerprint
+        if self.plan.written_log is not None:
+            self._free(self.plan.written_log, [0], died)
+        if self.plan.reads_source and stored.origin_topic:
+            wrote = [forwarding(one) for one in died]
+            self._free(stored.source_topic, range(stored.partitions), wrote)
+
+    def _free(self, topic: str, partitions: Sequence[int], owners: Sequence[str]) -> None:
+        """Wait until what is written by now is open no more; for owners that live, not for long."""
+        every, seconds = [*partitions], self.milliseconds / 1000 / _PATIENCE_IN_TRANSACTION
         with closing(self.client.reader(topic, committed=False)) as reader:
-            written = reader.bounds([0])[0].end
-        seconds = self.milliseconds / 1000 / _PATIENCE_IN_TRANSACTION
-        look = Patience(lambda: self._end_all(died), seconds)
+            written = reader.bounds(every)
+        look = Patience(lambda: self._end_all(owners), seconds)
         with closing(self.client.reader(topic)) as reader:
-            while reader.bounds([0])[0].end < written and not look.is_over:
+            while not look.is_over:
+                if all(one.end >= written[at].end for at, one in reader.bounds(every).items()):
+                    return
                 look()
                 time.sleep(PAUSE_SECONDS)
 
-    def _end_all(self, headers: Iterable[Header]) -> None:
-        for one in headers:
+    def _end_all(self, owners: Iterable[str]) -> None:
+        for one in owners:
             self._end(one)
 
-    def _end(self, header: Header) -> None:
-        owner = header.instance
+    def _end(self, owner: str) -> None:
         if owner == self.instance or owner in self.tried:
             return
         self.tried.add(owner)

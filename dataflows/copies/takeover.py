@@ -73,7 +73,7 @@ class Takeover:
         """Return partitions as their last owners left them; `StartRefused` if they cannot be."""
         self.predecessors.tried.clear()
         taken = [self._owned(one, self._committed(one, member)) for one in partitions]
-        self.predecessors.free_the_log(header for _, header in taken)
+        self.predecessors.free_what_all_read(header for _, header in taken)
         return [owned for owned, _ in taken]
 
     def _committed(self, partition: int, member: GroupMember) -> int | None:

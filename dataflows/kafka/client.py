@@ -238,6 +238,10 @@ class GroupMember(Protocol):
     def poll(self, seconds: float = 0.0) -> None:
         """Serve what the group tells; whoever does not poll for long is taken for dead."""
 
+    @property
+    def stood_still(self) -> bool:
+        """Return whether nobody has polled for longer than a session lasts."""
+
     def listen(self) -> None:
         """Serve it for some heartbeats, which tell whoever stood still that it was counted out."""
 

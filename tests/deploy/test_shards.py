@@ -53,7 +53,7 @@ def shards(tmp_path: Path) -> Shards:
     kubectl.chmod(0o755)
 
     def run(what: str, count: int = SHARDS) -> subprocess.CompletedProcess[str]:
-        command = [CHART / "shards", what, "demo", str(count), "--namespace", "privacy"]
+        command = [str(CHART / "shards"), what, "demo", str(count), "--namespace", "privacy"]
         path = f"{kubectl.parent}:{os.environ['PATH']}"
         variables = os.environ | {"PATH": path, "PODS": str(tmp_path)}
         return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)

@@ -36,6 +36,10 @@ class Stands(GroupMember):
     def poll(self, seconds: float = 0.0) -> None:
         return
 
+    @property
+    def stood_still(self) -> bool:
+        return False
+
     def listen(self) -> None:
         return
 

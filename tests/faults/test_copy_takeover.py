@@ -189,7 +189,7 @@ def _killed(*_: Any) -> None:
 
 
 def test_a_generation_that_is_aborted_takes_nothing_back(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     copy = house.first()
     take_in(copy, house.feed())
@@ -205,8 +205,9 @@ def test_a_generation_that_is_aborted_takes_nothing_back(
         copy.owned[0].chain.later_bytes = 10**9
         copy.cut()
     assert copy.owned[0].chain.generation > generation
-    successor = house.successor()
-    assert successor.owned[0].position < house.fed
+    with caplog.at_level("INFO"):
+        successor = house.successor()
+    assert f"taken over at offset {house.fed - FEW}," in caplog.text
     take_in(successor, house.fed)
     successor.cut()
     house.require_one_outcome_each()
@@ -283,6 +284,21 @@ def test_a_broker_that_is_slow_to_tell_positions_shuts_out_no_copy_that_lives(
         take_in(copy, house.fed, *copy.owned)
         copy.cut()
     assert committed(house.bootstrap, house.document) == 4 * FEW
+
+
+def test_a_copy_that_stood_still_and_is_asked_to_stop_hears_the_group_before_its_last_cut(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What Kafka does with that cut, and how long it takes, would say nothing of who goes on."""
+    copy = house.first()
+    take_in(copy, house.feed())
+    copy.plan.stop.request()
+    monkeypatch.setattr(copy._member, "_session_seconds", 0.0)
+    monkeypatch.setattr(copy._member, "listen", copy.lost)
+    monkeypatch.setattr(copy._writer, "send_offsets", _never)
+    with pytest.raises(GivenAway, match="given all partitions to other copies"):
+        copy.next_batch()
+    assert house.released() == []
 
 
 @pytest.mark.slow

@@ -137,11 +137,13 @@ def test_a_planted_defect_is_found(
     test: Callable[..., None],
     make: Callable[[int], House],
     monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     known: dict[str, Callable[[], Any]] = {
         "house": lambda: make(1),
         "make": lambda: make,
         "monkeypatch": lambda: monkeypatch,
+        "caplog": lambda: caplog,
     }
     names = test.__code__.co_varnames[: test.__code__.co_argcount]
     with pytest.MonkeyPatch.context() as planted:

@@ -46,6 +46,8 @@ class NativeGroupMember(GroupMember):
         self._group, self._topic, self._troubles = settings["group.id"], topic, troubles
         self._rebalance = rebalance
         self._heartbeat_seconds = settings["heartbeat.interval.ms"] / 1000
+        self._session_seconds: float = settings["session.timeout.ms"] / 1000
+        self._polled_at = time.monotonic()
         own: Settings = {**settings, "log_level": _HIDDEN, "error_cb": self._told}
         self._consumer = Consumer(own)
         self._ask = partial(Consumer, {one: own[one] for one in own if one != _STATIC})
@@ -57,6 +59,7 @@ class NativeGroupMember(GroupMember):
 
     def poll(self, seconds: float = 0.0) -> None:
         message = self._consumer.poll(seconds)
+        self._polled_at = time.monotonic()
         error = None if message is None else message.error()
         if error is None:
             return
@@ -69,6 +72,10 @@ class NativeGroupMember(GroupMember):
             )
         else:
             self._note(name_of(error.code()))
+
+    @property
+    def stood_still(self) -> bool:
+        return time.monotonic() - self._polled_at > self._session_seconds
 
     def listen(self) -> None:
         until = time.monotonic() + _HEARTBEATS * self._heartbeat_seconds
