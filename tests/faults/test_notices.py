@@ -302,6 +302,7 @@ def test_a_partition_that_a_group_gives_to_somebody_else(
     document["sink"]["create"] = True
     document["kafka"] |= {"client": "librdkafka"}
     if group:
+        document["source"].pop("partitioner", None)
         document["source"]["key"] = {"field": "user", "repartition": True}
     else:
         document["state"] = {"store": "kafka", "every": "200ms"}
