@@ -103,7 +103,9 @@ def programs(
     for text in blocks("java"):
         name = program_of(text)
         kind = next(kind for kind, prefix in PREFIX.items() if name.startswith(prefix))
-        (folder / f"{name}.java").write_text(replaced(text, own | {SINK: sinks[kind]}))
+        (folder / f"{name}.java").write_text(
+            replaced(text, own | {SINK: sinks[kind], "dashboard": kind})
+        )
     [reader] = blocks("python")
     (folder / "consumer.py").write_text(replaced(reader, own | {SINK: sinks["avro"]}))
     javac = ["javac", "-Xlint:all,-processing,-classfile", "-d", ".", "-cp", jars]
