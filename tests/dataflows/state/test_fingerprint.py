@@ -46,6 +46,7 @@ REMEMBERED_ONLY = {
     "sink_begin",
     "dead_letters_begin",
     "ledger_begin",
+    "sealed",
 }
 
 
