@@ -24,6 +24,7 @@ SYMPTOMS = [
     "Releases have stopped",
     "Lag grows",
     "78 at start",
+    "Something else writes to the internal log",
     "Dead letters rise",
     "A clock is wrong",
     "Budgets are spent",

@@ -9,9 +9,9 @@ from kafka.errors import TopicAuthorizationFailedError
 
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.kafka import failures
 from fugu.dataflows.kafka.client import Bounds, Reader
 from fugu.dataflows.kafka.failures import (
-    EACH_SECONDS,
     offset_gone,
     offsets_unreadable,
     scan,
@@ -72,7 +72,9 @@ class NativeReader(Reader):
             remaining = until - time.monotonic()
             if remaining <= 0:
                 break
-            found = self._consumer.bounds(self._topic, partition, min(remaining, EACH_SECONDS))
+            found = self._consumer.bounds(
+                self._topic, partition, min(remaining, failures.EACH_SECONDS)
+            )
             told[partition] = found if isinstance(found, Bounds) else name_of(found)
         return told
 

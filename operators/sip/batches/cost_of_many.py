@@ -18,11 +18,12 @@ def cost_of_many(law: ReleaseLaw, distance: Distance) -> Floats:
     It is [g E D(X, pi(X)) + sum over y of m(y) E D(X, y)] / (g + M), with the few y that symbols
     are sent to, or, for 0/1 distance, with P(X is not y).
 
+    >>> from fugu.operators.sip.distances import Ordered
     >>> belief = np.array([[0.6], [0.3], [0.1]])
     >>> proposal = Assignment.to(np.array([[0], [0], [2]]))
     >>> law = ReleaseLaw.repaired(belief, proposal, gain=9.0, growth=10.0)
     >>> cost_of_many(law, Ordered()).round(3).tolist()
-    [0.346]
+    [0.33]
     """
     moved, spread = _stays(law) if isinstance(law.proposal, StayOrFill) else _sent(law, distance)
     return np.asarray((law.gain * moved + spread) / (law.gain + ordered_sum(law.mass)))

@@ -9,12 +9,15 @@ from hashlib import blake2b
 
 import pytest
 
+from fugu.operators.budget import Budgeted
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.personal_cap import cap_of
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.distances import Points
+from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.upgrades.former_laws import former_implementation, former_law_digest
 from tests.conformance.kinds import KINDS
 
@@ -59,12 +62,16 @@ OF_ANOTHER_LAW = {"forward_perturbation"}
 def is_new(mechanism: Mechanism) -> bool:
     """Return whether a mechanism has what nothing of its kind had then.
 
-    That is a cap, weights in turn, a history, and points where releases repeat or begin cold.
+    That is a cap, weights in turn, a history, points where releases repeat or begin cold, and lists
+    with gaps, or of a model that is no dense matrix.
     """
     if isinstance(mechanism, RealTimeRelease) and (mechanism.weights or mechanism.history):
         return True
     if isinstance(mechanism, AdaptiveRelease | ColdStart):
         return isinstance(mechanism.distance, Points)
+    batched = mechanism.mechanism if isinstance(mechanism, Budgeted) else mechanism
+    if isinstance(batched, BatchedRelease):
+        return batched.gaps is not None or not isinstance(batched.model, MarkovModel)
     return cap_of(mechanism) is not None
 
 
