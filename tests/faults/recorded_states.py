@@ -13,6 +13,7 @@ import time
 from base64 import b85decode, b85encode
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,6 +22,12 @@ import orjson
 import yaml
 from kafka import KafkaAdminClient, KafkaConsumer
 
+from fugu.dataflows.records.published import RELEASE_HEADER
+from fugu.dataflows.stages.log_entries import read_entry
+from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.operators.keys import Keys
+from fugu.operators.randomness import DrawScope
+from fugu.operators.secret import Secret
 from tests.kafka.broker import Broker
 from tests.kafka.clients import CHOSEN, connected
 from tests.kafka.pipelines import (
@@ -192,8 +199,13 @@ def restore(bootstrap: str, kind: str, folder: Path) -> Path:
         found = client.topic(name)
         assert found is not None
         identities[topic["identity"].encode()] = found.identity.encode()
+    log = topic_names(kind)["partials"]
     for name, topic in topics.items():
-        produce(bootstrap, name, restored(topic["partitions"], identities))
+        placed = restored(topic["partitions"], identities)
+        if name == log:
+            identity = identities[topic["identity"].encode()].decode()
+            placed = [replace(one, record=named_anew(one.record, kind, identity)) for one in placed]
+        produce(bootstrap, name, placed)
     for path in folder.glob("state/*/fingerprint.json"):
         path.write_bytes(exchanged(path.read_bytes(), identities))
     pipeline = folder / "pipeline.yaml"
@@ -215,6 +227,18 @@ def restored(partitions: list[list[Any]], identities: Mapping[bytes, bytes]) -> 
             kept = tuple((name, content(value) or b"") for name, value in header)
             placed.append(Placed(partition, Record(named[0], named[1], kept, timestamp)))
     return placed
+
+
+def named_anew(record: Record, kind: str, log: str) -> Record:
+    """Return an entry of the internal log with the release id that it has in this one."""
+    entry = read_entry(record.value, log) if record.value else None
+    if record.key is None or not isinstance(entry, PartialSums):
+        return record
+    noise = Keys.from_root(Secret(bytes.fromhex(SECRET))).noise
+    scope = DrawScope(noise, f"recorded-{kind.replace('_', '-')}", kind, 1, b"")
+    [name] = scope.tick_release_ids(log, [record.key], [entry.part], [entry.tick])
+    others = [one for one in record.headers if one[0] != RELEASE_HEADER]
+    return replace(record, headers=((RELEASE_HEADER, bytes(name)), *others))
 
 
 def exchanged(text: bytes, identities: Mapping[bytes, bytes]) -> bytes:
