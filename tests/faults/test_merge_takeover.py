@@ -16,9 +16,10 @@ from fugu.dataflows.copies import transaction
 from fugu.dataflows.copies.copy import Copy
 from fugu.dataflows.copies.dataflow import CopySourcePart
 from fugu.dataflows.copies.owned import Owned, Taken
+from fugu.dataflows.flows.bounding import BoundingPlan
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.kafka.client import Client
-from fugu.dataflows.records.published import RELEASE_HEADER
+from fugu.dataflows.records.published import RELEASE_HEADER, SEAL_HEADER
 from tests.faults.copied_city import City, Led
 from tests.faults.feeding import PARTITIONS
 from tests.kafka.pipelines import PATIENCE_SECONDS, write_pipeline
@@ -220,7 +221,9 @@ def test_a_merge_is_read_back_behind_an_open_transaction_and_counts_no_sum_twice
 def test_committed_sums_that_no_state_knows_of_are_two_owners(city: City, copies: Led) -> None:
     bounder = bound(city, copies)
     [known, *_] = [one for one in city.read(city.copied, "partials")[0] if one.key == b"0"]
-    record = Record(b"0", known.value, ((RELEASE_HEADER, b"unknown"),))
+    assert isinstance(bounder.plan, BoundingPlan)
+    seal = bounder.plan.own_log.seal.of(b"0", known.value)
+    record = Record(b"0", known.value, ((RELEASE_HEADER, b"unknown"), (SEAL_HEADER, seal)))
     produce(city.bootstrap, city.copied["sink"]["partials"], [Placed(0, record)])
     copies.running.remove(bounder)
     bounder.close()
