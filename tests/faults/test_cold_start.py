@@ -22,7 +22,7 @@ from tests.kafka.pipelines import (
     write_pipeline,
 )
 from tests.kafka.ports import free_ports
-from tests.kafka.records import NOW, Placed, Record, produce, read_topic
+from tests.kafka.records import NOW, Placed, Record, end_offsets, produce, read_topic
 from tests.kafka.topics import TopicFactory
 from tests.thinned import first_in_test
 
@@ -60,8 +60,10 @@ def test_a_stop_while_steps_are_compiled_ends_at_once_and_changes_nothing(
         said = stopped_at("compiled steps", "first")
         assert "stopped before it was ready; the next start goes on from here" in said
         assert orjson.loads(fugu("state", "show", pipeline, "--json")) == []
+        sink = document["sink"]["topic"]
         with running(pipeline, command=(FUGU,)) as process:
             process.wait_until(lambda: feed.advance() >= RECORDS // 2)
+            process.wait_until(lambda: all(end_offsets(feed.consumer, sink)))
             assert process.stop() == 0, process.stderr
         before = fugu("state", "show", pipeline, "--json")
         stopped_at("compiling for this machine", "second")
