@@ -26,7 +26,7 @@ def members(bootstrap: str, document: Document) -> int:
         return len(admin.describe_groups([group])[group]["members"])
 
 
-@pytest.mark.slow
+@pytest.mark.acceptance
 def test_two_copies_under_one_supervisor_then_a_cluster_of_bytewax_share_one_pipeline(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:

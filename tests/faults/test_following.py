@@ -71,6 +71,7 @@ def test_partitions_added_while_it_runs_are_followed(
     assert set(releases.values()) == {8}
 
 
+@pytest.mark.acceptance
 def test_a_start_follows_what_was_added_and_a_supervisor_does_it_for_all_processes(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:

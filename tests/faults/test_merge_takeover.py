@@ -219,11 +219,16 @@ def test_a_merge_is_read_back_behind_an_open_transaction_and_counts_no_sum_twice
 
 
 def test_committed_sums_that_no_state_knows_of_are_two_owners(city: City, copies: Led) -> None:
-    bounder = bound(city, copies)
-    [known, *_] = [one for one in city.read(city.copied, "partials")[0] if one.key == b"0"]
+    bounder, known = bound(city, copies), list[Record]()
+
+    def told() -> bool:
+        known[:] = [one for one in city.read(city.copied, "partials")[0] if one.key == b"0"]
+        return bool(known)
+
+    copies.until(told)
     assert isinstance(bounder.plan, BoundingPlan)
-    seal = bounder.plan.own_log.seal.of(b"0", known.value)
-    record = Record(b"0", known.value, ((RELEASE_HEADER, b"unknown"), (SEAL_HEADER, seal)))
+    seal = bounder.plan.own_log.seal.of(b"0", known[0].value)
+    record = Record(b"0", known[0].value, ((RELEASE_HEADER, b"unknown"), (SEAL_HEADER, seal)))
     produce(city.bootstrap, city.copied["sink"]["partials"], [Placed(0, record)])
     copies.running.remove(bounder)
     bounder.close()

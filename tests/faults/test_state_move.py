@@ -190,7 +190,7 @@ def test_a_state_is_not_moved_while_a_copy_runs(journey: Journey) -> None:
         assert copy.stop() == 0, copy.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.acceptance
 def test_a_state_in_kafka_goes_on_behind_what_retention_removed_by_way_of_the_disk(
     journey: Journey,
 ) -> None:
