@@ -21,7 +21,7 @@ LogFormat = Literal["plain", "json"]
 
 COORDINATES = ("topic", "partition", "offset")
 ALOUD = {"aloud": True}
-"""What `extra` of a line holds that is said at once, also where a start is rehearsed."""
+"""Mark a line, by its `extra`, that is said at once, also where a start is rehearsed."""
 _HANDLER = "fugu"
 
 log = logging.getLogger(__name__)

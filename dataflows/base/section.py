@@ -26,7 +26,7 @@ class Section(BaseModel):
 
 
 INTEGERS = range(-(2**63), 2**64)
-"""What JSON, as it is read and written here, takes for an integer."""
+"""The integers that JSON, as it is read and written here, can hold."""
 Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 

@@ -105,8 +105,7 @@ class MergingPlan(LogPlan[Merged]):
             outputs.append(Output("plans", "plan_log", self._plans, topic, begin, shared=never_own))
         if isinstance(self.merge.mechanism, CollectingMechanism):
             topic, begin = self.fingerprint.source_topic, self.fingerprint.source_begin
-            is_asking = lambda part, key: key == ASKING_KEY  # noqa: E731
-            own = Shared(1, is_asking, may_be_own=self.own_log.may_hold)
+            own = Shared(1, lambda part, key: key == ASKING_KEY, may_be_own=self.own_log.may_hold)
             outputs.append(Output("asking", "asking_log", self._asking, topic, begin, shared=own))
         return outputs
 

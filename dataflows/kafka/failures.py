@@ -10,7 +10,7 @@ from fugu.dataflows.base.errors import DeliveryFailed, KafkaUnavailable, StartRe
 
 SILENCE_SECONDS = 5
 EACH_SECONDS = 1.0
-"""How long one partition is asked for that may have no leader, while others wait."""
+"""The time for asking one partition, which may have no leader, while others wait."""
 _GIVE_UP_SECONDS = 120
 _SCAN_SECONDS = 60
 _SCAN_RECORDS = 10_000

@@ -21,7 +21,7 @@ _OPENING_SECONDS = 0.2
 _ANSWER_SECONDS = 10.0
 _WAITING_SECONDS = 30.0
 _ALL_SECONDS, _SILENT_SECONDS, _AGAIN_SECONDS = 10.0, 3.0, 0.2
-"""How long one look asks for all partitions, as a new connection takes a while; and, once some are
+"""The time of one look at all partitions, as a new connection takes a while; and, once some are
 told, for those that were silent before."""
 _TOLD_AT_ONCE = 3
 _ANY = 0

@@ -60,10 +60,8 @@ def _numbers_told(reader: ShareReader, releases: Releases) -> int:
         _, told, *predicted = reader.read_and_predict(nobody, nothing)
     else:
         (_, told), predicted = reader.read(nobody, nothing), []
-    predicted_and_told: int = told.shape[-1] + sum(
-        int(np.prod(column.shape[1:])) for column in (told, *predicted)
-    )
-    return predicted_and_told
+    numbers = sum(int(np.prod(column.shape[1:])) for column in (told, *predicted))
+    return int(told.shape[-1]) + numbers
 
 
 def _blocks(reader: ShareReader, lengths: Integers, told: int) -> Iterator[tuple[int, int]]:

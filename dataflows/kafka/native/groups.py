@@ -15,7 +15,7 @@ from fugu.dataflows.kafka.native.settings import Settings
 
 _ANSWER_SECONDS = 5.0
 _LATE_SECONDS = 5.0
-"""What librdkafka takes to say that there was no answer."""
+"""The time that librdkafka takes to say that there was no answer."""
 _HIDDEN = 0
 """librdkafka's log says nothing: what a person should know is an error."""
 _STATES: dict[str, GroupState] = {"STABLE": "settled", "EMPTY": "empty", "DEAD": "empty"}

@@ -18,7 +18,7 @@ from fugu.operators.sip.markov_model import normalised, ordered_sum
 MOST_COMPARED = 2_000
 """The most symbols that the other algorithms compare all with each other."""
 _SHARES, _STEPS = 2.0**30, 2.0**20
-"""How finely probabilities and distances are counted: their products add up below 2^63."""
+"""The steps in which probabilities and distances are counted: their products add up below 2^63."""
 
 
 @dataclass(frozen=True, eq=False)

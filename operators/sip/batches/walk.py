@@ -18,7 +18,7 @@ LARGEST_MATRIX = 512
 LARGEST_POWER = 128
 """The most states where several steps at once are."""
 _REMEMBERED = 256
-"""How many powers are remembered: 32 MB at most."""
+"""The number of powers that are remembered: 32 MB at most."""
 _SLACK = 1.0 + 2.0**-20
 _FOR_EACH_STEP = 4
 """Roundings of a step beside those of the chain: what it is multiplied with, or added to."""

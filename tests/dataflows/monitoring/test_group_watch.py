@@ -66,7 +66,7 @@ class Watched:
         self.watch = GroupWatch(dealt, self.standing, lambda: self.groups)
 
     def after(self, seconds: float) -> list[tuple[int | None, str]]:
-        """What is noticed later, if nothing changes until then."""
+        """Return what is noticed later, if nothing changes until then."""
         self.watch.look()
         notices = [*self.watch.notices(time.monotonic() + seconds)]
         assert all(notice.still and notice.kind == "group_waits" for notice in notices)
