@@ -31,7 +31,6 @@ from fugu.operators.totals.running_total import RunningTotal
 from fugu.operators.upgrades.real_time_laws import law_digest_before
 from fugu.operators.upgrades.running_total_laws import is_same_law
 from fugu.operators.wevent.fast import Fast
-from fugu.operators.wevent.quantified import Quantified
 from fugu.operators.wevent.rescue_dp import RescueDp
 from fugu.operators.wevent.strategy import Strategy
 from fugu.operators.wevent.watched import Watched
@@ -112,8 +111,6 @@ def _former_fields(mechanism: Mechanism) -> Identity | None:
         case TemporalPerturbation(k=k, warm_up=warm_up, empty=empty):
             left_out = ("empty ticks are left out",) if empty == "skip" else ()
             return k, warm_up, *mechanism._identity(), *left_out
-        case Quantified():
-            return _of_strategy(mechanism, mechanism._identity())
         case Fast(process_variance=process, measurement_variance=measurement):
             content = encode_fields(mechanism.samples_per_block, process.hex(), measurement.hex())
             return _of_strategy(mechanism, content)

@@ -12,13 +12,14 @@ from typing import Self
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
-from tests.kafka.kafka_process import BrokerError, end, last_lines, launch
+from tests.kafka.kafka_process import BrokerError, end, last_lines, launch, processor_ticks
 from tests.kafka.ports import HOST, free_ports
 from tests.kafka.secured import PORT_OFFSETS, SecuredListeners
 
 PORTS = 3 + len(PORT_OFFSETS)
 """The plain listener, the controller, and the secured listeners."""
-START_SECONDS = 60
+SILENT_SECONDS = 60
+"""So long a Kafka that starts may do nothing at all; on a busy machine it starts for longer."""
 
 
 class Broker:
@@ -93,10 +94,13 @@ class Broker:
         return launch(self._log, *options, "--secured", str(self._secured.folder))
 
     def _wait_until_ready(self) -> None:
-        deadline = time.monotonic() + START_SECONDS
+        used, moved_at = 0, time.monotonic()
         while not self._is_ready():
             exited = self._process is not None and self._process.poll() is not None
-            if exited or time.monotonic() > deadline:
+            now_used = processor_ticks(self._process.pid) if self._process else 0
+            if now_used != used:
+                used, moved_at = now_used, time.monotonic()
+            if exited or time.monotonic() > moved_at + SILENT_SECONDS:
                 silence = self._explain_silence()
                 if self._process:
                     self.kill()

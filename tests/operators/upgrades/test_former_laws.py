@@ -38,7 +38,6 @@ MADE_BY_THE_VERSION_BEFORE = {
     "oue": "134f4b3107a3219ef84f8fe6ae29c478",
     "paper_crr": "16dc57d217c0fe61a971392e6d350fc0",
     "pba": "87302c878c3e9c7934b5f80ac0433c18",
-    "quantified": "0b67c6f5f1bff8a381365e8ae567bdaa",
     "real_time": "529f77c6b41532316b883cf3b3eb55bd",
     "real_time_local": "0b31d2c93bb4e814b7020d3985b13649",
     "rescue_dp": "e351053dfe57d845f4a4c83c91ad0f9b",
