@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any, TypeVar
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
@@ -22,7 +22,7 @@ from kafka.errors import (
 from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.kafka.client import Client, Reader, Rights, Topic, Writer, identity_of
 from fugu.dataflows.kafka.connection import Connection
-from fugu.dataflows.kafka.failures import SILENCE_SECONDS, not_written
+from fugu.dataflows.kafka.failures import SILENCE_SECONDS, NotUnpacked, not_written
 from fugu.dataflows.kafka.kafka_python_reach import reach
 from fugu.dataflows.kafka.kafka_python_reader import KafkaPythonReader
 from fugu.dataflows.kafka.kafka_python_refusals import right_missing
@@ -127,6 +127,9 @@ class KafkaPythonClient(Client):
             time.sleep(_SHOWN_PAUSE_SECONDS)
 
     def reader(self, topic: str, *, headers: bool = False, committed: bool = True) -> Reader:
+        return self._reader(topic, committed, self._connection.max_unpacked_bytes)
+
+    def _reader(self, topic: str, committed: bool, most: int) -> KafkaPythonReader:
         consumer = self._reach(
             KafkaConsumer,
             group_id=None,
@@ -136,7 +139,21 @@ class KafkaPythonClient(Client):
             allow_auto_create_topics=self._connection.embedded,
             fetch_max_wait_ms=100,
         )
-        return KafkaPythonReader(topic, consumer)
+        return KafkaPythonReader(topic, consumer, most)
+
+    def packed_at(
+        self, topic: str, partition: int, offset: int, *, committed: bool
+    ) -> NotUnpacked | None:
+        """Return the compressed batch with this offset, not unpacked; None if there is none."""
+        with closing(self._reader(topic, committed, 0)) as reader:
+            try:
+                for _ in reader.read_range(partition, offset, offset + 1):
+                    break
+            except NotUnpacked as found:
+                if offset in found.offsets:
+                    most = self._connection.max_unpacked_bytes
+                    return NotUnpacked(topic, partition, found.offsets, found.timestamp, most)
+        return None
 
     def delete_keys(self, topic: str, partition: int, keys: Sequence[bytes]) -> None:
         producer = self._reach(KafkaProducer, acks="all")
