@@ -52,8 +52,9 @@ class Topic:
 
     @property
     def promise(self) -> Promise:
-        """Return what was promised; the newest promise where there were several."""
-        return self.promises[-1]
+        """Return what was promised; of several, the newest under which a record was released."""
+        laws = self.table["law"]
+        return self.promises[pc.max(laws).as_py() if len(laws) else -1]
 
     def under(self, promise: Promise) -> "Topic":
         """Return the records that were released under one of several promises."""
