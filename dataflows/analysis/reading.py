@@ -23,6 +23,7 @@ from fugu.dataflows.analysis.topic import Topic, width_of
 from fugu.dataflows.analysis.unwrapping import unwrapped
 from fugu.dataflows.base.errors import CannotBeEstimated, ConfigurationError, KafkaUnavailable
 from fugu.dataflows.base.install import install
+from fugu.dataflows.base.visible import visible
 from fugu.dataflows.kafka.client import Bounds, Client
 from fugu.dataflows.kafka.connection import Kafka
 from fugu.dataflows.publishing.checked_promise import PromiseAlarm, checked_promise
@@ -251,7 +252,7 @@ def kafka_promises(
             try:
                 found.append(believed(one, files))
             except ConfigurationError as error:
-                warn(f"topic {beside.name}: {error}", PromiseAlarm, stacklevel=2)
+                warn(visible(f"topic {beside.name}: {error}"), PromiseAlarm, stacklevel=2)
     return in_order(found)
 
 
@@ -259,5 +260,5 @@ def believed(promise: Promise, files: Mapping[str, Path] | None = None) -> Promi
     """Return a promise as its law says it; a warning says where it says something else."""
     found, problem = checked_promise(promise, files)
     if problem is not None:
-        warn(problem, PromiseAlarm, stacklevel=2)
+        warn(visible(problem), PromiseAlarm, stacklevel=2)
     return found

@@ -17,6 +17,7 @@ from fugu.dataflows.analysis.users import estimated_means, estimated_shares
 from fugu.dataflows.analysis.window_totals import totals
 from fugu.dataflows.base.durations import MILLISECOND, between
 from fugu.dataflows.base.errors import CannotBeEstimated
+from fugu.dataflows.base.visible import visible
 from fugu.dataflows.publishing.promise import Promise
 from fugu.operators.estimates.model_check import ModelCheck
 from fugu.operators.mechanism import Mechanism
@@ -185,7 +186,7 @@ class Topic:
 
     def __repr__(self) -> str:
         promise = self.promise
-        return (
+        return visible(
             f"<fugu.Topic {promise.sink.topic}: {len(self.table):,} releases of "
             f"{promise.law.kind}, promise {promise.guarantee_id}>"
         )

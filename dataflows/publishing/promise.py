@@ -19,6 +19,7 @@ from fugu.dataflows.base.described_schema import described_schema
 from fugu.dataflows.base.errors import ConfigurationError, FuguError
 from fugu.dataflows.base.field_paths import released_name
 from fugu.dataflows.base.section import NO_FILES
+from fugu.dataflows.base.visible import visible
 from fugu.dataflows.kinds import Operator, OperatorSection
 from fugu.dataflows.kinds.families.section import Noise
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data, guarantee_id
@@ -132,11 +133,13 @@ class Promise(Part):
     def __str__(self) -> str:
         """Write the promise in words, and what it does not cover."""
         listed = "\n".join(["Not covered:", *(f"- {point}" for point in self.not_covered)])
-        return f"{self.text}\n\n{listed}"
+        return visible(f"{self.text}\n\n{listed}")
 
     def __repr__(self) -> str:
         """Write the same below a line that names it."""
-        return f"<Promise {self.guarantee_id} of {self.pipeline} ({self.law.kind})>\n{self}"
+        return visible(
+            f"<Promise {self.guarantee_id} of {self.pipeline} ({self.law.kind})>\n{self}"
+        )
 
     @property
     def key(self) -> bytes:
