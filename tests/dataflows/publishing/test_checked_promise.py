@@ -4,10 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pyarrow as pa
 import pytest
 
 import fugu
 from fugu.analysis import PromiseAlarm
+from fugu.dataflows.analysis.collected import COLLECTED, collected_records
+from fugu.dataflows.analysis.reading import decoded_records
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.kinds import KINDS
 from fugu.dataflows.publishing.checked_promise import checked_promise
@@ -87,6 +90,20 @@ def test_reading_warns_and_shows_what_was_computed(tmp_path: Path) -> None:
     assert topic.promise == promise
     assert "0.001" not in f"{topic.promise}"
     assert LIE not in f"{topic.promise}"
+
+
+def test_a_promise_that_nothing_was_released_under_is_not_that_of_the_topic(
+    tmp_path: Path,
+) -> None:
+    records, genuine = sanitized(example_of("grr", tmp_path), walks(4, 20, 4, seed=1, stay=0.8))
+    other = promised("grr", tmp_path, changes={"epsilon": 0.001})
+    assert checked_promise(other) == (other, None)
+    table = decoded_records(
+        pa.Table.from_batches(collected_records(records), COLLECTED), [genuine, other]
+    )
+    topic = fugu.analysis.Topic(table, [genuine, other])
+    assert topic.promise == genuine
+    assert genuine.guarantee_id in f"{topic!r}"
 
 
 MALFORMED: dict[str, tuple[str, dict[str, Any]]] = {
