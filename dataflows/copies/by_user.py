@@ -5,12 +5,11 @@ refuses it. The key of a record tells where it comes from.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from fugu.dataflows.base.batches import Batch, Outgoing, Unread
+from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.flows.partitions import PartitionsPlan
 from fugu.dataflows.kafka.client import identity_of
@@ -71,8 +70,6 @@ class ByUser:
         """
         homes = self._homes(batch)
         records = [self._carried(*record) for record in batch.records()]
-        if isinstance(batch, Unread):
-            records = [(self._too_large, [])] * len(batch.offsets)
         return [
             Outgoing(
                 home,
@@ -108,10 +105,5 @@ class ByUser:
         kept = told if self.codec.reads_headers else []
         own, most = len(value or b""), self.codec.max_value_bytes
         if own > most or own + sum(len(name) + len(it) for name, it in kept) > _LARGEST_BYTES:
-            return self._too_large, []
+            return bytes(most + 1), []
         return value, kept
-
-    @cached_property
-    def _too_large(self) -> bytes:
-        """Return a value that is refused for its length."""
-        return bytes(self.codec.max_value_bytes + 1)
