@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 
 import orjson
-from rich.console import Console
 
 from fugu.dataflows.base.batches import Header
 from fugu.dataflows.base.errors import FuguError, KafkaUnavailable
 from fugu.dataflows.commands.former_promises import former_guarantee_id
-from fugu.dataflows.commands.output import progress
+from fugu.dataflows.commands.output import Terminal, progress
 from fugu.dataflows.kafka.client import Bounds, Client
 from fugu.dataflows.kinds import AlphabetOperator, ResponseOperator
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
@@ -25,7 +24,7 @@ Streams = dict[bytes, "array[int]"]
 
 
 def published_symbols(
-    console: Console,
+    console: Terminal,
     client: Client,
     file: PipelineFile,
     mechanism: Mechanism,

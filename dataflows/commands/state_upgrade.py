@@ -8,10 +8,9 @@ rows are converted when the pipeline loads them. What was spent stays spent.
 
 from collections.abc import Sequence
 
-from rich.console import Console
-
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.commands.arguments import PipelineArgument
+from fugu.dataflows.commands.output import Terminal
 from fugu.dataflows.commands.state import stopped
 from fugu.dataflows.flows.found_partitioner import as_begun
 from fugu.dataflows.flows.sections import layout_of
@@ -55,7 +54,7 @@ def upgrade(pipeline: PipelineArgument) -> None:
             positions = require_graceful_stop(directory)
             now = _written_by_this_version(fingerprint, pipeline.pipeline, mechanism)
             directory.replace(now.model_copy(update={"upgraded_at": positions}))
-    Console().print(
+    Terminal().print(
         f"{pipeline.pipeline.name}: {len(waiting)} of {len(stored)} directories were of the "
         f"version of Fugu before and go on with this one; all budgets stay. Start {pipeline.path}."
     )

@@ -58,7 +58,7 @@ class Copy(Rebalance):
         length = settings.milliseconds
         self._writer = self.client.copy_writer(transactional_id(plan.name, name), length)
         self._transaction = Transaction(plan, self.state, self._writer, name)
-        self._reader = self.client.reader(self._topic, headers=plan.reads_headers)
+        self._reader = plan.reader(self._topic)
         self._intake = intake_of(plan, self._reader, self._times)
         standby = settings.standby
         self._takeover = Takeover(plan, self.client, self.state, name, length, standby)

@@ -18,6 +18,7 @@ from fugu.dataflows.copies.instance import forwarding, transactional_id
 from fugu.dataflows.copies.intake import Intake
 from fugu.dataflows.copies.settings import CopySettings
 from fugu.dataflows.kafka.client import CopyClient, Rebalance
+from fugu.dataflows.kafka.passing_reader import PassingReader
 from fugu.dataflows.kafka.source import StopFlag
 
 _PAUSE_SECONDS = 0.005
@@ -75,7 +76,8 @@ class Forwarder(Rebalance):
         identity = transactional_id(what.pipeline, forwarding(self.name))
         self._milliseconds = settings.milliseconds
         self._writer = self.client.copy_writer(identity, self._milliseconds)
-        self._reader = self.client.reader(what.source, headers=what.codec.reads_headers)
+        reader = self.client.reader(what.source, headers=what.codec.reads_headers)
+        self._reader = PassingReader(what.source, reader)
         self._intake = Intake(
             what.source, self._reader, what.max_batch, what.codec.is_ready, self.metrics
         )

@@ -14,6 +14,7 @@ from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import without_values
 from fugu.dataflows.base.metrics import Metrics
 from fugu.dataflows.kafka.client import Client, Reader
+from fugu.dataflows.kafka.passing_reader import PassingReader
 from fugu.dataflows.kafka.replayed_releases import ReleaseIds
 from fugu.dataflows.kafka.sink import KafkaSink, Shared, require_sink_offset
 from fugu.dataflows.kafka.source import KafkaSource, StopFlag, part_name, require_source_offset
@@ -113,6 +114,11 @@ class Plan(ABC):
         """Return whether headers of its source are looked at."""
         return False
 
+    def reader(self, topic: str) -> Reader:
+        """Return what reads the source, or another topic in its place, which nobody else writes."""
+        reader = self.client.reader(topic, headers=self.reads_headers)
+        return PassingReader(topic, reader) if self.reads_source else reader
+
     def is_ready(self, batch: Batch) -> bool:
         """Return whether a batch of the source can be taken at once."""
         return True
@@ -132,8 +138,7 @@ class Plan(ABC):
         owner = f"{self.name}.{into}.{unit}"
         writer = self.client.writer(owner)
         flow = Dataflow(self._flow)
-        reader = self.client.reader(topic, headers=self.reads_headers)
-        source = self.source(topic, begin, reader)
+        source = self.source(topic, begin, self.reader(topic))
         source.require_held = self._require_held
         source.is_ready = self.is_ready
         items, sinks = self.items(op.input(self.steps[0], flow, source)), list[KafkaSink]()

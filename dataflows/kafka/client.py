@@ -79,8 +79,13 @@ class Reader(Protocol):
     def poll(self, max_records: int) -> list[Batch]:
         """Return what has arrived, without waiting: at most `max_records`.
 
-        Raises `StartRefused` if an offset is no longer there.
+        Raises `StartRefused` if an offset is no longer there, and `NotUnpacked`, once everything
+        before it is returned, where a batch is not unpacked.
         """
+
+    def pass_over(self, partition: int, offset: int) -> None:
+        """Go on at this offset of an assigned partition, as who raises that can."""
+        return
 
     def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
         """Return where each partition starts and ends now."""

@@ -4,6 +4,7 @@ import logging
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.errors import DeliveryFailed, KafkaUnavailable, StartRefused
@@ -25,6 +26,24 @@ def offset_gone(topic: str, partition: int, offset: int) -> StartRefused:
         "removed it, or the topic was truncated), so records would be lost silently. Restore the "
         "records. The next start says what else can be done."
     )
+
+
+class NotUnpacked(KafkaUnavailable):
+    """Report a batch of records that is not unpacked, mostly because it is large, and where it is.
+
+    Its records are at `offsets`, without those that were read before; none is later than
+    `timestamp`.
+    """
+
+    def __init__(
+        self, topic: str, partition: int, offsets: range, timestamp: int, most: int
+    ) -> None:
+        super().__init__(
+            f"topic {topic}, partition {partition}: the batch with offsets {offsets[0]} to "
+            f"{offsets[-1]} cannot be unpacked into {most:,} bytes. If that is meant, raise "
+            "kafka.max_unpacked_bytes in the pipeline file"
+        )
+        self.partition, self.offsets, self.timestamp = partition, offsets, timestamp
 
 
 def topic_unreadable(topic: str, reason: str) -> KafkaUnavailable:
@@ -112,11 +131,11 @@ def _before(batch: Batch, end: int) -> Batch:
     if batch.offsets[-1] < end:
         return batch
     count = bisect_left(batch.offsets, end)
-    return Batch(
-        batch.partition,
-        batch.offsets[:count],
-        batch.timestamps[:count],
-        batch.keys[:count],
-        batch.values[:count],
-        batch.headers[:count],
+    return replace(
+        batch,
+        offsets=batch.offsets[:count],
+        timestamps=batch.timestamps[:count],
+        keys=batch.keys[:count],
+        values=batch.values[:count],
+        headers=batch.headers[:count],
     )
