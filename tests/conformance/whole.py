@@ -23,15 +23,22 @@ from fugu.dataflows.stages.private_reports import PrivateReports
 from fugu.dataflows.stages.stage import Stage
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.integer_column import IntegerColumn, column_of
+from fugu.operators.keys import Keys
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
 from tests.conformance.pipelines import MAX_KEYS, PARTITIONS, Built, Sent
 
-SECRET = Secret(bytes(range(32)))
-SOURCE = "identity of the source"
 Row = tuple[Any, ...]
 Cuts = Sequence[Sequence[Sent]]
 """Batches, each of one partition, in the order in which they come."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """Name the source as its broker does, and hold the secret of the pipeline."""
+
+    source: str = "identity of the source"
+    secret: Secret = field(default_factory=lambda: Secret(bytes(range(32))))
 
 
 @dataclass
@@ -73,19 +80,23 @@ def random_cuts(sent: Sequence[Sent], seed: int) -> Cuts:
 class Whole(ABC):
     """Take batches in, partition by partition."""
 
-    def __init__(self, built: Built, restarts: Random | None = None) -> None:
+    def __init__(
+        self, built: Built, restarts: Random | None = None, given: "Given | None" = None
+    ) -> None:
+        given = given or Given()
         pipeline, mechanism = built.file.pipeline, built.configured.mechanism
         law, kind = mechanism.law_digest(), pipeline.operator.kind
         self.built, self.pipeline, self.mechanism = built, pipeline, mechanism
-        self.scope = DrawScope(SECRET, pipeline.name, kind, pipeline.version, law)
+        self.source, keys = given.source, Keys.from_root(given.secret)
+        self.scope = DrawScope(keys.noise, pipeline.name, kind, pipeline.version, law, keys.epoch)
         self.publisher = Publisher(
             codec=built.configured.codec,
             scope=self.scope,
-            source=SOURCE,
+            source=self.source,
             source_topic=pipeline.source.topic,
             guarantee_id=guarantee_id(mechanism.guarantees()),
             key_policy=pipeline.sink.key,
-            pseudonyms=Pseudonyms(SECRET, pipeline.sink.topic),
+            pseudonyms=Pseudonyms(keys.pseudonyms, pipeline.sink.topic),
         )
         self.stage = self.stage_with(Admission("murmur2", PARTITIONS, MAX_KEYS))
         self.tables = [self._empty() for _ in range(PARTITIONS)]
@@ -154,7 +165,7 @@ class Streams(Whole):
     """Release single streams."""
 
     def stage_with(self, admission: Admission) -> Stage[Any]:
-        return stage_of(self.pipeline, self.mechanism, self.scope, SOURCE, admission)
+        return stage_of(self.pipeline, self.mechanism, self.scope, self.source, admission)
 
     def take_in(self, decoded: Decoded) -> None:
         self.made(self.stage(decoded, self.tables[decoded.partition]))
@@ -169,8 +180,10 @@ class Streams(Whole):
 class Merged(Whole):
     """Bound what people contribute, and release what all partitions tell of a tick together."""
 
-    def __init__(self, built: Built, restarts: Random | None = None) -> None:
-        super().__init__(built, restarts)
+    def __init__(
+        self, built: Built, restarts: Random | None = None, given: Given | None = None
+    ) -> None:
+        super().__init__(built, restarts, given)
         self.log = list[Entry]()
         self.held = [deque[Decoded]() for _ in range(PARTITIONS)]
 
@@ -206,10 +219,12 @@ class Merged(Whole):
 class Aggregates(Merged):
     """Release figures."""
 
-    def __init__(self, built: Built, restarts: Random | None = None) -> None:
-        super().__init__(built, restarts)
+    def __init__(
+        self, built: Built, restarts: Random | None = None, given: Given | None = None
+    ) -> None:
+        super().__init__(built, restarts, given)
         groups = numbers_of(self._operator, self.mechanism)
-        self._merging = Merging(self.mechanism, self.scope, SOURCE, PARTITIONS, groups)
+        self._merging = Merging(self.mechanism, self.scope, self.source, PARTITIONS, groups)
         self._state = self._merging.start()
 
     @property
@@ -218,7 +233,7 @@ class Aggregates(Merged):
         return self.pipeline.operator
 
     def stage_with(self, admission: Admission) -> Stage[Any]:
-        return summing_of(self._operator, self.mechanism, self.scope, SOURCE, admission)
+        return summing_of(self._operator, self.mechanism, self.scope, self.source, admission)
 
     def merge(self, entry: Entry) -> None:
         ticks, figures = list(self._merging.with_plan(self._state, entry)), self._operator.figures()
@@ -236,9 +251,11 @@ class Aggregates(Merged):
 class Windows(Merged):
     """Release anonymised windows."""
 
-    def __init__(self, built: Built, restarts: Random | None = None) -> None:
-        super().__init__(built, restarts)
-        self._merging: Any = Anonymizing(self.mechanism, self.scope, SOURCE, PARTITIONS)  # type: ignore[arg-type]
+    def __init__(
+        self, built: Built, restarts: Random | None = None, given: Given | None = None
+    ) -> None:
+        super().__init__(built, restarts, given)
+        self._merging: Any = Anonymizing(self.mechanism, self.scope, self.source, PARTITIONS)  # type: ignore[arg-type]
         self._state = self._merging.start()
 
     @property
@@ -258,10 +275,10 @@ class Windows(Merged):
         )
 
 
-def whole(built: Built, restarts: Random | None = None) -> Whole:
+def whole(built: Built, restarts: Random | None = None, given: Given | None = None) -> Whole:
     """Return a pipeline before its first record."""
     operator = built.file.pipeline.operator
     if not operator.stage.merges:
-        return Streams(built, restarts)
+        return Streams(built, restarts, given)
     shape = Windows if isinstance(operator, AnonymizeOperator) else Aggregates
-    return shape(built, restarts)
+    return shape(built, restarts, given)
