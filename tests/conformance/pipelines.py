@@ -79,7 +79,8 @@ class Built:
                 home = (home + 1) % PARTITIONS
             behind = random.choice([0] * 40 + [30, 100, -200, -3_000])
             time = BEGIN + self.step * (number - behind)
-            sent.append(Sent(home, key if random.random() < 0.98 else None, value, time))
+            named = random.random() < 0.98 or value is None
+            sent.append(Sent(home, key if named else None, value, time))
         return sent
 
 
