@@ -92,10 +92,9 @@ class Records:
         here = np.arange(stretch.first, stretch.end)
         reasons = ticks.refusals(clock, self.times[here] // ticks.width)
         people = ~self.heartbeat[here]
-        refused = {place: reasons[place] for place in sorted(reasons) if people[place]}
+        refused = {int(here[one]): reasons[one] for one in sorted(reasons) if people[one]}
+        self.refuse(refused, dead)
         people[list(reasons)] = False
-        if refused:
-            self.at(here).refuse(refused, dead)
         return self.at(here[people])
 
     def without(self, refused: Mapping[int, Reason], dead: DeadLetters) -> "Records":

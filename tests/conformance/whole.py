@@ -81,12 +81,12 @@ class Whole(ABC):
     """Take batches in, partition by partition."""
 
     def __init__(
-        self, built: Built, restarts: Random | None = None, given: "Given | None" = None
+        self, built: Built, restarts: Random | None = None, given: Given | None = None
     ) -> None:
         given = given or Given()
         pipeline, mechanism = built.file.pipeline, built.configured.mechanism
         law, kind = mechanism.law_digest(), pipeline.operator.kind
-        self.built, self.pipeline, self.mechanism = built, pipeline, mechanism
+        self.pipeline, self.mechanism = pipeline, mechanism
         self.source, keys = given.source, Keys.from_root(given.secret)
         self.scope = DrawScope(keys.noise, pipeline.name, kind, pipeline.version, law, keys.epoch)
         self.publisher = Publisher(
@@ -184,7 +184,6 @@ class Merged(Whole):
         self, built: Built, restarts: Random | None = None, given: Given | None = None
     ) -> None:
         super().__init__(built, restarts, given)
-        self.log = list[Entry]()
         self.held = [deque[Decoded]() for _ in range(PARTITIONS)]
 
     def take_in(self, decoded: Decoded) -> None:

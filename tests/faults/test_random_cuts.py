@@ -15,6 +15,7 @@ from random import Random
 from typing import Any, Literal
 
 import pytest
+from kafka import KafkaProducer
 
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.pipeline.mechanisms import configure
@@ -35,7 +36,7 @@ from tests.kafka.pipelines import (
     running,
     write_pipeline,
 )
-from tests.kafka.records import Placed, Record, produce, read_topic
+from tests.kafka.records import read_topic
 from tests.kafka.topics import TopicFactory
 from tests.thinned import first_in_test
 
@@ -79,11 +80,11 @@ def cut_document(bootstrap: str, topics: TopicFactory, store: Store) -> Document
 class Cutting:
     """Run one pipeline, and draw what it reads and where it dies."""
 
-    bootstrap: str
     folder: Path
     document: Document
     store: Store
     sent: Sequence[Sent]
+    producer: KafkaProducer
     followed: Followed
     random: Random
     fed: int = 0
@@ -129,8 +130,15 @@ class Cutting:
     def _feed(self, chunks: int) -> None:
         count = sum(self.random.choice([1, 4, 15, 40]) for _ in range(chunks))
         some = [self.left.popleft() for _ in range(min(count, len(self.left)))]
-        placed = [Placed(one.partition, Record(one.key, one.value, (), one.time)) for one in some]
-        produce(self.bootstrap, self.document["source"]["topic"], placed)
+        for one in some:
+            self.producer.send(
+                self.document["source"]["topic"],
+                value=one.value,
+                key=one.key,
+                partition=one.partition,
+                timestamp_ms=one.time,
+            )
+        self.producer.flush()
         self.fed += len(some)
 
     def _settle(self, process: RunningPipeline) -> None:
@@ -155,10 +163,12 @@ def test_ledger_sink_and_dead_letters_are_those_of_one_batch(
     pipeline = Built(file, configure(file))
     sent = pipeline.records(seed)
     sinks = [document["sink"]["topic"], document["sink"]["dead_letters"]]
-    with closing(Followed(bootstrap, sinks)) as followed:
-        cutting = Cutting(
-            bootstrap, tmp_path, document, store, sent, followed, Random(f"{store} {seed}")
-        )
+    with (
+        closing(KafkaProducer(bootstrap_servers=bootstrap)) as producer,
+        closing(Followed(bootstrap, sinks)) as followed,
+    ):
+        random = Random(f"{store} {seed}")
+        cutting = Cutting(tmp_path, document, store, sent, producer, followed, random)
         for _ in range(DEATHS):
             cutting.die()
         cutting.end()
