@@ -160,8 +160,8 @@ class Decoded:
         return self._kept(np.array(kept, dtype=np.int64), lambda at: at not in offsets)
 
     def at(self, places: Integers) -> "Decoded":
-        """Return the accepted records at these places, which ascend; the same if it is all."""
-        if len(places) == len(self.offsets):
+        """Return the accepted records at these places; the same if it is all, in order."""
+        if np.array_equal(places, np.arange(len(self.offsets))):
             return self
         return replace(
             self,
