@@ -104,6 +104,7 @@ class Copy(Rebalance):
         self._member.poll()
         if self._lost:
             raise GivenAway(_ALL_GIVEN_AWAY)
+        self.plan.same_topics.require_after_a_pause()
         if self._given:
             if any(one.in_flight for one in self.beside):
                 return []

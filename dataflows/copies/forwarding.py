@@ -19,6 +19,7 @@ from fugu.dataflows.copies.intake import Intake
 from fugu.dataflows.copies.settings import CopySettings
 from fugu.dataflows.kafka.client import CopyClient, Rebalance
 from fugu.dataflows.kafka.source import StopFlag
+from fugu.dataflows.state.same_topics import SameTopics
 
 _PAUSE_SECONDS = 0.005
 _PATIENCE_SECONDS = 60.0
@@ -48,6 +49,7 @@ class Forwarder(Rebalance):
     client: CopyClient
     stop: StopFlag
     metrics: Metrics
+    same_topics: SameTopics
     _owned: dict[int, _Read] = field(default_factory=dict, init=False)
     _given: list[int] = field(default_factory=list, init=False)
     _member_id: str = field(default="", init=False)
@@ -97,6 +99,7 @@ class Forwarder(Rebalance):
             self._member.poll()
             if self._lost:
                 raise GivenAway(f"consumer group {self.what.group} has counted this process out.")
+            self.same_topics.require_after_a_pause()
             if self._given:
                 self._cut()
                 self._take_over()
@@ -119,6 +122,7 @@ class Forwarder(Rebalance):
         if not touched:
             return
         self._writer.acknowledge()
+        self.same_topics.require()
         group = self._member.metadata()
         if self._lost or not group.is_of(self._member_id):
             raise GivenAway(f"consumer group {self.what.group} has given partitions to others.")
@@ -130,6 +134,7 @@ class Forwarder(Rebalance):
             self._show(read)
 
     def _take_over(self) -> None:
+        self.same_topics.require()
         given, self._given = self._given, []
         seconds = _PATIENCE_SECONDS + self._milliseconds / 1000
         positions = Positions(self.what, self.client, self._reader, self._member, seconds)

@@ -71,6 +71,7 @@ class Takeover:
 
     def owned(self, partitions: Sequence[int], member: GroupMember) -> list[Owned[Any]]:
         """Return partitions as their last owners left them; `StartRefused` if they cannot be."""
+        self.plan.same_topics.require()
         self.predecessors.tried.clear()
         taken = [self._owned(one, self._committed(one, member)) for one in partitions]
         self.predecessors.free_what_all_read(header for _, header in taken)

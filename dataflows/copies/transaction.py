@@ -54,6 +54,7 @@ class Transaction:
         self._writer.acknowledge()
         for owned in touched:
             self._require_alone(owned, counts[owned.partition])
+        self._plan.same_topics.require()
         positions = {owned.partition: owned.position for owned in touched}
         self._writer.send_offsets({self._plan.fingerprint.source_topic: positions}, member())
         self._writer.commit()

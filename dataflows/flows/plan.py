@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import bytewax.operators as op
@@ -23,6 +24,7 @@ from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.recovery import Resuming, resuming
 from fugu.dataflows.state.row_log import require_whole
+from fugu.dataflows.state.same_topics import SameTopics
 from fugu.dataflows.state.state_topic import StateTopic
 from fugu.dataflows.state.writes_beside import WritesBeside
 from fugu.operators.temporal.temporal_perturbation import End
@@ -103,6 +105,12 @@ class Plan(ABC):
             raise TypeError("a state in Kafka has no directory")
         return self.home
 
+    @cached_property
+    def same_topics(self) -> SameTopics:
+        """Return what refuses to commit anything once topics are other ones."""
+        home = self.home.topic if isinstance(self.home, StateTopic) else None
+        return SameTopics(self.client, self.fingerprint, home)
+
     @property
     def written_log(self) -> str | None:
         """Return the internal log of an aggregate, if this dataflow writes to it."""
@@ -135,6 +143,7 @@ class Plan(ABC):
         reader = self.client.reader(topic, headers=self.reads_headers)
         source = self.source(topic, begin, reader)
         source.require_held = self._require_held
+        source.require_same = self.same_topics.require_after_a_pause
         source.is_ready = self.is_ready
         items, sinks = self.items(op.input(self.steps[0], flow, source)), list[KafkaSink]()
         for output in self.outputs():
@@ -220,6 +229,7 @@ class Plan(ABC):
         self._require_held()
 
     def _require_held(self) -> None:
+        self.same_topics.require()
         if self.leases is not None:
             self.leases.require_held(self.unit)
 

@@ -136,6 +136,11 @@ class Client(Protocol):
     def topic(self, name: str) -> Topic | None:
         """Return the broker's description of a topic; None if there is no such topic."""
 
+    def identities(self, names: Sequence[str]) -> dict[str, str | None]:
+        """Return which topics have these names now; None where there is none."""
+        found = {name: self.topic(name) for name in names}
+        return {name: None if one is None else one.identity for name, one in found.items()}
+
     def rights(self, topic: str) -> Rights | None:
         """Return who may do what to a topic; None where the broker does not tell."""
 
