@@ -209,6 +209,11 @@ class Takeover:
             )
         for account in accounts:
             account.tail_until = bounds.end
+            account.loses_records = bool(account.tail) and self._is_compacted(topic)
+
+    def _is_compacted(self, name: str) -> bool:
+        topic = self.client.topic(name)
+        return "compact" in ((topic and topic.settings) or {}).get("cleanup.policy", "")
 
 
 def _read_to(

@@ -92,7 +92,8 @@ class Transaction:
             if account.close(end, owned.position):
                 log.warning(
                     "topic %s, partition %d: releases that a copy had written when it died did not "
-                    "come back; they were aborted and do not count",
+                    "come back, or not with the same content, as where records of the source are "
+                    "gone; they were aborted and do not count",
                     account.topic,
                     account.partition,
                     extra={"topic": account.topic, "partition": account.partition},

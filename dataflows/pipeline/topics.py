@@ -18,7 +18,7 @@ _SINK_SETTINGS = {
 _KEPT = {"retention.ms": "-1"}
 """Retention goes by timestamps, which are those of events: nothing is gone before it is read."""
 _WHY = {
-    "cleanup.policy": "compaction would remove releases that a replay must recognise",
+    "cleanup.policy": "compaction would remove records that are still to be read or recognised",
     "message.timestamp.type": "a replay must publish the same timestamp again",
     "message.timestamp.before.max.ms": "a record with an old timestamp would stop the pipeline",
     "message.timestamp.after.max.ms": "a record with a future timestamp would stop the pipeline",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from kafka import KafkaAdminClient
 
 from fugu.dataflows.base.errors import NO_RESTART_HELPS, StartRefused
 from fugu.dataflows.flows.state_in_kafka import SETTINGS
@@ -133,3 +134,14 @@ def test_no_cut_is_committed_once_a_topic_is_another_one(
         with pytest.raises(StartRefused, match=topic):
             copy.cut()
     assert len(house.released()) == (0 if role == "sink" else FEW)
+
+
+def test_no_cut_is_committed_once_a_topic_is_gone(house: House) -> None:
+    copy = house.first()
+    take_in(copy, house.feed())
+    sink = house.document["sink"]["topic"]
+    with KafkaAdminClient(bootstrap_servers=house.bootstrap) as admin:
+        admin.delete_topics([house.source])
+    with pytest.raises(StartRefused, match=f"topic {house.source} is not there any more"):
+        copy.cut()
+    assert read_topic(house.bootstrap, sink)[0] == []
