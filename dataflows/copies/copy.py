@@ -181,7 +181,7 @@ class Copy(Rebalance):
 
     def _assign(self) -> None:
         """Read what is owned, from where each table stands."""
-        self._intake.assign({one: owned.position for one, owned in self.owned.items()})
+        self._intake.assign(self.owned.values())
         for owned in self.owned.values():
             self._show_position(owned)
 
@@ -207,9 +207,7 @@ class Copy(Rebalance):
         except ShutOut:
             self._require_counted_in()
             raise
-        if len(taken.batch.offsets):
-            owned.position = int(taken.batch.offsets[-1]) + 1
-        owned.touched = True
+        self._intake.taken_in(owned, taken.batch)
         self.in_flight -= 1
 
     # the cut

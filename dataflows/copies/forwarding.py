@@ -15,7 +15,7 @@ from fugu.dataflows.base.metrics import Metrics
 from fugu.dataflows.copies.by_user import ByUser
 from fugu.dataflows.copies.by_user_positions import Positions
 from fugu.dataflows.copies.instance import forwarding, transactional_id
-from fugu.dataflows.copies.intake import Intake
+from fugu.dataflows.copies.intake import Intake, epochs_of
 from fugu.dataflows.copies.settings import CopySettings
 from fugu.dataflows.kafka.client import CopyClient, Rebalance
 from fugu.dataflows.kafka.source import StopFlag
@@ -35,6 +35,7 @@ class _Read:
     partition: int
     position: int
     touched: bool = False
+    epoch: int | None = None
 
 
 @dataclass(eq=False)
@@ -107,7 +108,7 @@ class Forwarder(Rebalance):
             for read, batch in taken:
                 for outgoing in self.what.outgoing(batch):
                     self._writer.write(self.what.topic, outgoing)
-                read.position, read.touched = int(batch.offsets[-1]) + 1, True
+                self._intake.taken_in(read, batch)
             if time.monotonic() - cut_at >= self.what.every:
                 self._cut()
                 cut_at = time.monotonic()
@@ -127,7 +128,7 @@ class Forwarder(Rebalance):
         if self._lost or not group.is_of(self._member_id):
             raise GivenAway(f"consumer group {self.what.group} has given partitions to others.")
         positions = {read.partition: read.position for read in touched}
-        self._writer.send_offsets({self.what.source: positions}, group)
+        self._writer.send_offsets({self.what.source: positions}, group, epochs_of(touched))
         self._writer.commit()
         for read in touched:
             read.touched = False
@@ -139,12 +140,13 @@ class Forwarder(Rebalance):
         seconds = _PATIENCE_SECONDS + self._milliseconds / 1000
         positions = Positions(self.what, self.client, self._reader, self._member, seconds)
         for partition, (position, known) in positions.of(given).items():
-            self._owned[partition] = _Read(partition, position, touched=not known)
+            epoch = self._member.committed_epoch(partition) if known else None
+            self._owned[partition] = _Read(partition, position, not known, epoch)
             self._show(self._owned[partition])
         self._assign()
 
     def _assign(self) -> None:
-        self._intake.assign({one: read.position for one, read in self._owned.items()})
+        self._intake.assign(self._owned.values())
 
     def _show(self, read: _Read) -> None:
         place = self.what.source, read.partition

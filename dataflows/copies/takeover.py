@@ -73,7 +73,11 @@ class Takeover:
         """Return partitions as their last owners left them; `StartRefused` if they cannot be."""
         self.plan.same_topics.require()
         self.predecessors.tried.clear()
-        taken = [self._owned(one, self._committed(one, member)) for one in partitions]
+        taken = list[tuple[Owned[Any], Header | None]]()
+        for one in partitions:
+            owned, header = self._owned(one, self._committed(one, member))
+            owned.epoch = member.committed_epoch(one)
+            taken.append((owned, header))
         self.predecessors.free_what_all_read(header for _, header in taken)
         return [owned for owned, _ in taken]
 

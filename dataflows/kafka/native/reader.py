@@ -51,10 +51,10 @@ class NativeReader(Reader):
         self._headers = headers
         self._positions: dict[int, int] = {}
 
-    def assign(self, offsets: Mapping[int, int]) -> None:
+    def assign(self, offsets: Mapping[int, int], epochs: Mapping[int, int] | None = None) -> None:
         self._check_open()
         self._positions = dict(offsets)
-        if error := self._consumer.assign(self._topic, offsets):
+        if error := self._consumer.assign(self._topic, offsets, epochs):
             raise topic_unreadable(self._topic, name_of(error))
 
     def poll(self, max_records: int) -> list[Batch]:
@@ -80,6 +80,9 @@ class NativeReader(Reader):
 
     def position(self, partition: int) -> int | None:
         return self._positions.get(partition)
+
+    def epoch(self, partition: int) -> int | None:
+        return self._consumer.epoch(self._topic, partition)
 
     def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
         self.assign({partition: start})
