@@ -108,8 +108,12 @@ class Plan(ABC):
     @cached_property
     def same_topics(self) -> SameTopics:
         """Return what refuses to commit anything once topics are other ones."""
+        return self.as_at_the_start()
+
+    def as_at_the_start(self, **patience: float) -> SameTopics:
+        """Return the same, for another thread."""
         home = self.home.topic if isinstance(self.home, StateTopic) else None
-        return SameTopics(self.client, self.fingerprint, home)
+        return SameTopics(self.client, self.fingerprint, home, **patience)
 
     @property
     def written_log(self) -> str | None:
@@ -159,6 +163,8 @@ class Plan(ABC):
                 None if sinks else source.times,
                 owner,
                 self._is_stopped,
+                self.same_topics.require,
+                source.resumed,
             )
             op.output(output.sink_step, op.map_value(output.step, items, output.records), sink)
             sinks.append(sink)
@@ -229,7 +235,6 @@ class Plan(ABC):
         self._require_held()
 
     def _require_held(self) -> None:
-        self.same_topics.require()
         if self.leases is not None:
             self.leases.require_held(self.unit)
 

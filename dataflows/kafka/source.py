@@ -140,7 +140,8 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
     """Read some partitions of the source topic.
 
     `begin` holds the offsets to start from without a snapshot: their first ones when the pipeline
-    was created. `positions` holds the next offset of each partition, and `waiting` the partitions
+    was created. `resumed` holds those where reading began, `positions` the next offset of each
+    partition, and `waiting` the partitions
     that had records to read at the start. `require_held` raises if another process has taken over,
     and `require_same` if topics have become other ones while this process stood still.
     """
@@ -156,6 +157,7 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
     is_ready: Callable[[Batch], bool] = field(default_factory=lambda: lambda _: True, init=False)
     """Says whether a batch can be read at once; its partition waits where it cannot."""
     positions: dict[int, int] = field(default_factory=dict, init=False)
+    resumed: dict[int, int] = field(default_factory=dict, init=False)
     waiting: set[int] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
@@ -175,7 +177,7 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
         offset = self.begin[partition] if resume_state is None else resume_state
         require_source_offset(self.topic, partition, offset, bounds)
         self.shared.add(partition, offset)
-        self.positions[partition] = offset
+        self.positions[partition] = self.resumed[partition] = offset
         if offset < bounds.end:
             self.waiting.add(partition)
         if self.stop.requested:  # by --finish

@@ -139,7 +139,10 @@ class Monitor:
 
     def _topics_watch(self, plans: list[Plan]) -> TopicsWatch:
         first = plans[0].fingerprint
-        same = {frozenset(plan.fingerprint.identities.items()): plan.same_topics for plan in plans}
+        same = {
+            frozenset(plan.fingerprint.identities.items()): plan.as_at_the_start(seconds=0.0)
+            for plan in plans
+        }
         return TopicsWatch(
             plans[0].client,
             first.source_topic,

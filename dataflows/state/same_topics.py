@@ -4,6 +4,7 @@ Positions, releases and rows belong to topics, and not to names. Records of the 
 offsets of others, and what is written there does not count for anybody who reads the old one.
 """
 
+import logging
 import time
 
 from fugu.dataflows.base.errors import KafkaUnavailable, StartRefused
@@ -15,6 +16,8 @@ PAUSE_SECONDS = 5.0
 _SHARE = 20
 """Looking takes no more than one of so many parts of the time, where topics are large."""
 _PATIENCE_SECONDS = 5.0
+_ANSWER_SECONDS = 120.0
+"""As long as writing waits for Kafka."""
 _AGAIN_SECONDS = 0.1
 
 _STATE_IS_GONE = (
@@ -25,16 +28,26 @@ _STATE_IS_GONE = (
 )
 
 
+log = logging.getLogger(__name__)
+
+
 class SameTopics:
     """Compare the topics of a dataflow with those that its state belongs to.
 
     That is what `stored` names, and the topic of the `state` where it is in Kafka. Once they have
     changed, every question is answered by the same refusal, and `other` is one of those that did.
-    One thread asks.
+    One thread asks, and waits so many `seconds` for an answer.
     """
 
-    def __init__(self, client: Client, stored: Fingerprint, state: Topic | None = None) -> None:
+    def __init__(
+        self,
+        client: Client,
+        stored: Fingerprint,
+        state: Topic | None = None,
+        seconds: float = _ANSWER_SECONDS,
+    ) -> None:
         self._client, self._stored, self._state = client, stored, state
+        self._seconds = seconds
         self._known = dict(stored.identities)
         if state is not None:
             self._known[state.name] = state.identity
@@ -99,19 +112,22 @@ class SameTopics:
         )
 
     def _found(self) -> dict[str, str | None]:
-        """Ask Kafka; once more where it fails, or does not know a topic, which may be for a moment
-        after a broker has begun."""
-        until = time.monotonic() + _PATIENCE_SECONDS
+        """Ask Kafka until it answers; once more where it does not know a topic, which may be for a
+        moment after a broker has begun."""
+        first, warned = time.monotonic(), False
         while True:
             began = time.monotonic()
             try:
                 found = self._client.identities(self.names)
-            except KafkaUnavailable:
-                if began > until:
+            except KafkaUnavailable as error:
+                if began - first >= self._seconds:
                     raise
+                if not warned:
+                    log.warning("nothing is committed until topics can be looked at: %s", error)
+                warned = True
             else:
                 self._looked_at, self._lasted = began, time.monotonic() - began
-                if began > until or None not in found.values():
+                if began - first >= _PATIENCE_SECONDS or None not in found.values():
                     return found
             time.sleep(_AGAIN_SECONDS)
 

@@ -38,7 +38,7 @@ class Topics:
 
 def watch_of(topics: Topics) -> TopicsWatch:
     client = cast(Client, topics)
-    return TopicsWatch(client, SOURCE, [SameTopics(client, FINGERPRINT)])
+    return TopicsWatch(client, SOURCE, [SameTopics(client, FINGERPRINT, seconds=0.0)])
 
 
 @pytest.fixture(autouse=True)
@@ -100,7 +100,7 @@ def test_what_was_noticed_before_stays_while_nobody_can_look() -> None:
     watch = watch_of(topics)
     watch.try_to_look()
     topics.other, topics.may = "", False
-    watch.same = [SameTopics(watch.client, FINGERPRINT)]
+    watch.same = [SameTopics(watch.client, FINGERPRINT, seconds=0.0)]
     watch.try_to_look()
     assert [one.kind for one in watch.notices(time.monotonic() + 61)] == [
         Kind.TOPIC_REPLACED,
