@@ -85,6 +85,7 @@ class Copy(Rebalance):
             return self._next()
         except (StartRefused, ShutOut):
             self._require_counted_in()
+            self.plan.same_topics.require_now()
             raise
 
     def _require_counted_in(self) -> None:

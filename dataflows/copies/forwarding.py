@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fugu.dataflows.base.errors import GivenAway, ShutOut
+from fugu.dataflows.base.errors import GivenAway, ShutOut, StartRefused
 from fugu.dataflows.base.metrics import Metrics
 from fugu.dataflows.copies.by_user import ByUser
 from fugu.dataflows.copies.by_user_positions import Positions
@@ -69,6 +69,9 @@ class Forwarder(Rebalance):
                     if len(beginnings) == _MOST_BEGINNINGS and lasted < _WITHIN_SECONDS:
                         raise
                     log.warning("%s What was not committed is aborted. Beginning again.", error)
+                except StartRefused:
+                    self.same_topics.require_now()
+                    raise
         finally:
             self.stop.request()
 

@@ -13,8 +13,10 @@ from fugu.dataflows.state.fingerprint import Fingerprint, changes
 
 PAUSE_SECONDS = 5.0
 """Half a session in a consumer group: whoever stood still for longer may not know what happened."""
-_SHARE = 20
-"""Looking takes no more than one of so many parts of the time, where topics are large."""
+_FEW, _EACH_SECONDS = 100, 0.001
+"""An answer lists all partitions, which takes time where a source has more than these."""
+_ON_DISK_SECONDS = 0.1
+"""On disk, each partition of each sink asks."""
 _PATIENCE_SECONDS = 5.0
 _ANSWER_SECONDS = 120.0
 """As long as writing waits for Kafka."""
@@ -48,12 +50,14 @@ class SameTopics:
     ) -> None:
         self._client, self._stored, self._state = client, stored, state
         self._seconds = seconds
+        many = stored.partitions if stored.partitions > _FEW else 0
+        least = _ON_DISK_SECONDS if state is None else 0.0
+        self._serves = min(max(least, many * _EACH_SECONDS), PAUSE_SECONDS)
         self._known = dict(stored.identities)
         if state is not None:
             self._known[state.name] = state.identity
         self.other = self._refusal = ""
         self._asked = self._looked_at = float("-inf")
-        self._lasted = 0.0
 
     @property
     def names(self) -> list[str]:
@@ -63,16 +67,21 @@ class SameTopics:
     def require(self) -> None:
         """Raise `StartRefused` unless all topics are still the same; ask before each commit.
 
-        Kafka is asked each time, unless its answer is so long that the one of before has to do, for
-        `PAUSE_SECONDS` at most.
+        Kafka is asked each time, unless the source has many partitions, or the state is on disk:
+        one answer then serves for a while, of `PAUSE_SECONDS` at most.
         """
         self._asked = time.monotonic()
-        pause = min(self._lasted * _SHARE, PAUSE_SECONDS)
-        if not self._refusal and self._asked - self._looked_at < pause:
+        if not self._refusal and self._asked - self._looked_at < self._serves:
             return
         self._refusal = self._refusal or self._changed()
         if self._refusal:
             raise StartRefused(self._refusal)
+
+    def require_now(self) -> None:
+        """Do the same, and ask in any case; ask before another failure is believed: in a topic that
+        is another one, offsets are gone, and nothing is wrong with them."""
+        self._looked_at = float("-inf")
+        self.require()
 
     def require_after_a_pause(self) -> None:
         """Do the same if nobody has asked anything for `PAUSE_SECONDS`; ask before each poll."""
@@ -126,7 +135,7 @@ class SameTopics:
                     log.warning("nothing is committed until topics can be looked at: %s", error)
                 warned = True
             else:
-                self._looked_at, self._lasted = began, time.monotonic() - began
+                self._looked_at = began
                 if began - first >= _PATIENCE_SECONDS or None not in found.values():
                     return found
             time.sleep(_AGAIN_SECONDS)

@@ -21,6 +21,7 @@ from tests.kafka.pipelines import (
     write_pipeline,
 )
 from tests.kafka.records import Placed, Record, produce, read_topic
+from tests.kafka.test_users_in_fields import document_of
 from tests.kafka.topics import TopicFactory, make_anew
 
 SESSION_SECONDS = 11.0
@@ -145,3 +146,22 @@ def test_no_cut_is_committed_once_a_topic_is_gone(house: House) -> None:
     with pytest.raises(StartRefused, match=f"topic {house.source} is not there any more"):
         copy.cut()
     assert read_topic(house.bootstrap, sink)[0] == []
+
+
+def test_a_source_that_is_written_by_user_and_made_anew_is_written_no_further(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    source = topics("private")
+    document = document_of(bootstrap, source, "kafka", repartition=True)
+    record = Record(None, b'{"zone": "rest", "user": {"id": "ann"}}')
+    pipeline = write_pipeline(tmp_path, document, MEMORYLESS)
+    with running(pipeline) as process:
+        produce(bootstrap, source, [Placed(0, record)] * FEW)
+        process.wait_until(lambda: len(released(bootstrap, document)) == FEW)
+        make_anew(bootstrap, source)
+        produce(bootstrap, source, [Placed(0, record)] * LATER)
+        said = check_refusal(process)
+        assert process.exit_code() == NO_RESTART_HELPS
+    assert f"origin_identity changed (topic {source}" in said
+    assert len(released(bootstrap, document)) == FEW
+    assert len(read_topic(bootstrap, f"{document['name']}.by-user")[0]) == FEW
