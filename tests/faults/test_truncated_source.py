@@ -3,6 +3,7 @@
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from kafka import KafkaAdminClient, KafkaProducer
 from kafka.structs import OffsetAndMetadata, TopicPartition
 
@@ -23,6 +24,7 @@ def feed(bootstrap: str, source: str, key: bytes) -> None:
             producer.send(source, b'{"zone": "rest"}', key, partition=0).get(timeout=30)
 
 
+@pytest.mark.slow
 def test_records_at_offsets_of_lost_ones_are_neither_passed_over_nor_drawn_twice(
     broker: Broker, topics: TopicFactory, tmp_path: Path
 ) -> None:
