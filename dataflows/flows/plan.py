@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import bytewax.operators as op
@@ -24,6 +25,7 @@ from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.recovery import Resuming, resuming
 from fugu.dataflows.state.row_log import require_whole
+from fugu.dataflows.state.same_topics import SameTopics
 from fugu.dataflows.state.state_topic import StateTopic
 from fugu.dataflows.state.writes_beside import WritesBeside
 from fugu.operators.temporal.temporal_perturbation import End
@@ -104,6 +106,16 @@ class Plan(ABC):
             raise TypeError("a state in Kafka has no directory")
         return self.home
 
+    @cached_property
+    def same_topics(self) -> SameTopics:
+        """Return what refuses to commit anything once topics are other ones."""
+        return self.as_at_the_start()
+
+    def as_at_the_start(self, **patience: float) -> SameTopics:
+        """Return the same, for another thread."""
+        home = self.home.topic if isinstance(self.home, StateTopic) else None
+        return SameTopics(self.client, self.fingerprint, home, **patience)
+
     @property
     def written_log(self) -> str | None:
         """Return the internal log of an aggregate, if this dataflow writes to it."""
@@ -140,6 +152,7 @@ class Plan(ABC):
         flow = Dataflow(self._flow)
         source = self.source(topic, begin, self.reader(topic))
         source.require_held = self._require_held
+        source.require_same = self.same_topics.require_after_a_pause
         source.is_ready = self.is_ready
         items, sinks = self.items(op.input(self.steps[0], flow, source)), list[KafkaSink]()
         for output in self.outputs():
@@ -155,6 +168,8 @@ class Plan(ABC):
                 None if sinks else source.times,
                 owner,
                 self._is_stopped,
+                self.same_topics.require,
+                source.resumed,
             )
             op.output(output.sink_step, op.map_value(output.step, items, output.records), sink)
             sinks.append(sink)

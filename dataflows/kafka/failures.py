@@ -23,8 +23,12 @@ def offset_gone(topic: str, partition: int, offset: int) -> StartRefused:
     """Report that an offset is gone: no client goes on elsewhere by itself."""
     return StartRefused(
         f"topic {topic}, partition {partition}: offset {offset} is no longer there (retention "
-        "removed it, or the topic was truncated), so records would be lost silently. Restore the "
-        "records. The next start says what else can be done."
+        "removed it, or the topic was truncated, as by an unclean election of a leader), so that "
+        "records would be lost silently. Restore the records. The next start says what else can be "
+        "done. If it says this again, other records have offsets of truncated ones, and were not "
+        "read: write them once more behind the others, or do without them. Then set the position "
+        f"of the consumer group to {offset} again (kafka-consumer-groups.sh --reset-offsets "
+        "--to-offset). That goes on from there, with all budgets."
     )
 
 

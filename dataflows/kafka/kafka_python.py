@@ -35,6 +35,7 @@ _SHOWN_SECONDS, _SHOWN_PAUSE_SECONDS = 30, 0.05
 """A broker may answer that it has added partitions before it shows them."""
 _NEW_SECONDS = 3.0
 """A broker may tell that a topic is there before it tells its settings."""
+_SOON_MS = 3_000
 _NEVER_MS = 24 * 3600 * 1000
 """The producer must not give up a request by itself: it would go on with the next one, and leave a
 gap in the partition. `KafkaPythonWriter.flush` gives up, and the process ends with it."""
@@ -50,6 +51,7 @@ class KafkaPythonClient(Client):
         self._connection = connection
         self._settings = settings_of(connection)
         self._admin_client: KafkaAdminClient | None = None
+        self._looking: KafkaAdminClient | None = None
         self._created: set[str] = set()
 
     def without_transactions(self, pipeline: str) -> str:
@@ -66,14 +68,36 @@ class KafkaPythonClient(Client):
             time.sleep(_SHOWN_PAUSE_SECONDS)
         return found
 
+    def identities(self, names: Sequence[str]) -> dict[str, str | None]:
+        """Ask once for all, on a connection of its own: a broker that does not answer is left soon
+        for another one."""
+        if self._connection.embedded:
+            return super().identities(names)
+        if self._looking is None:
+            self._looking = self._reach(KafkaAdminClient, request_timeout_ms=_SOON_MS)
+        try:
+            described = self._looking.describe_topics([*names])
+            return {one["name"]: self._identity(one) for one in described}
+        except AuthorizationError as error:
+            raise right_missing(", ".join(names), type(error)) from None
+        except KafkaError as error:
+            raise self._unavailable(error) from None
+
+    def _identity(self, described: Mapping[str, Any]) -> str | None:
+        """Return which topic the broker describes, if there is one."""
+        refused = for_code(described["error_code"])
+        if refused is UnknownTopicOrPartitionError:
+            return None
+        if refused is not NoError:
+            raise refused()
+        return str(described["topic_id"] or f"generation-{self._generation}")
+
     def _described(self, name: str) -> Topic | None:
         try:
             described = self._admin().describe_topics([name])[0]
-            refused = for_code(described["error_code"])
-            if refused is UnknownTopicOrPartitionError:
+            identity = self._identity(described)
+            if identity is None:
                 return None
-            if refused is not NoError:
-                raise refused()
             configs = self._configs(name)
         except AuthorizationError as error:
             raise right_missing(name, type(error)) from None
@@ -82,10 +106,9 @@ class KafkaPythonClient(Client):
         if not configs:
             raise right_missing(name, TopicAuthorizationFailedError)
         settings = {key: str(entry["value"]) for key, entry in configs.items()}
-        identity = described["topic_id"] or f"generation-{self._generation}"
         partitions = described["partitions"]
         replicas = min(len(one["replica_nodes"]) for one in partitions)
-        return Topic(name, str(identity), len(partitions), settings, replicas)
+        return Topic(name, identity, len(partitions), settings, replicas)
 
     def _configs(self, name: str) -> Mapping[str, Any]:
         """Return the settings of a topic that is there; none where Kafka does not tell them.

@@ -38,7 +38,7 @@ class KafkaPythonReader(Reader):
         self._consumer = consumer
         self._allowance = bounded(consumer, most)
 
-    def assign(self, offsets: Mapping[int, int]) -> None:
+    def assign(self, offsets: Mapping[int, int], epochs: Mapping[int, int] | None = None) -> None:
         self._consumer.assign([TopicPartition(self._topic, p) for p in offsets])
         for partition, offset in offsets.items():
             self._consumer.seek(TopicPartition(self._topic, partition), offset)

@@ -87,6 +87,19 @@ class Broker:
         """End it as a crash would. The next start takes 15 s: Kafka lets the old session expire."""
         self._end(signal.SIGKILL)
 
+    def lose_newest(self, topic: str) -> None:
+        """Remove what partition 0 of a topic was written last, while the broker is stopped.
+
+        The disk was not up to date when the power went; or a replica that was not became leader.
+        """
+        [folder] = Path(self._directory.name).rglob(f"{topic}-0")
+        [segment] = folder.glob("*.log")
+        os.truncate(segment, segment.stat().st_size // 2)
+        for kept in ("*.index", "*.timeindex", "*.snapshot"):
+            for path in folder.glob(kept):
+                path.unlink()
+        (folder.parent / ".kafka_cleanshutdown").unlink(missing_ok=True)
+
     def _launch(self) -> subprocess.Popen[bytes]:
         if not self._secured:
             self._secured = SecuredListeners(Path(self._directory.name) / "secured", self._port)

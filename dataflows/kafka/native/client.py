@@ -58,6 +58,9 @@ class NativeClient(CopyClient):
             self._largest_batch = min(self._largest_batch, takes)
         return topic
 
+    def identities(self, names: Sequence[str]) -> dict[str, str | None]:
+        return self._administrator.identities(names)
+
     def rights(self, topic: str) -> Rights | None:
         return self._administrator.rights(topic)
 

@@ -66,12 +66,12 @@ class NativeReader(Reader):
         self._packed_at = packed_at
         self._not_unpacked = deque[Event]()
 
-    def assign(self, offsets: Mapping[int, int]) -> None:
+    def assign(self, offsets: Mapping[int, int], epochs: Mapping[int, int] | None = None) -> None:
         self._check_open()
         self._positions = dict(offsets)
         self._messages.drop()
         self._not_unpacked.clear()
-        if error := self._consumer.assign(self._topic, offsets):
+        if error := self._consumer.assign(self._topic, offsets, epochs):
             raise topic_unreadable(self._topic, name_of(error))
 
     def poll(self, max_records: int) -> list[Batch]:
@@ -100,6 +100,9 @@ class NativeReader(Reader):
 
     def position(self, partition: int) -> int | None:
         return self._positions.get(partition)
+
+    def epoch(self, partition: int) -> int | None:
+        return self._consumer.epoch(self._topic, partition)
 
     def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
         self.assign({partition: start})
