@@ -16,7 +16,6 @@ from fugu.dataflows.records.scanned.compiled_events import (
 from fugu.dataflows.records.scanned.compiled_numerals import DECIMAL, INTEGER
 from fugu.dataflows.records.scanned.compiled_objects import (
     ABSENT,
-    ESCAPED_TEXT,
     FALSE,
     NULL,
     TEXT,
@@ -31,7 +30,7 @@ from fugu.operators.compiled_blake2b import Lanes
 from fugu.operators.compiled_blake2b_block import LANES, fresh_state
 from fugu.operators.mechanism import Array, Integers, Words
 
-_NEVER_ROUNDED = [ABSENT, TEXT, ESCAPED_TEXT, TRUE, FALSE, NULL, INTEGER, DECIMAL]
+_NEVER_ROUNDED = [ABSENT, TEXT, TRUE, FALSE, NULL, INTEGER, DECIMAL]
 
 
 @dataclass(frozen=True)
