@@ -71,8 +71,8 @@ def marked(content: bytes, is_odd: Callable[[bytes], bool]) -> bytes:
         if text.startswith(b'"'):
             return _ESCAPE.sub(_without_halves, text) if b"\\u" in text else text
         if text.endswith((b"NaN", b"Infinity")):
-            return orjson.dumps(_NO_JSON)
-        return orjson.dumps(_ODD) if _NUMBER.fullmatch(text) and is_odd(text) else text
+            return orjson.dumps([_NO_JSON])  # a list can be no name, and neither can a number
+        return orjson.dumps([_ODD]) if _NUMBER.fullmatch(text) and is_odd(text) else text
 
     return _TOKEN.sub(instead, content)
 

@@ -356,7 +356,7 @@ def _is_user(user: object) -> bool:
         content = user.encode("utf-8", "surrogatepass")
         is_text = not any("\ud800" <= character <= "\udfff" for character in user)
         return is_text and _is_key(content)
-    return isinstance(user, int) and not isinstance(user, bool)
+    return type(user) is int and -(2**63) <= user < 2**64
 
 
 def _truth(read: Callable[[object, Headers], object]) -> Callable[[Written], object]:

@@ -81,6 +81,11 @@ def read(codec: Codec, value: bytes) -> Decoded:
     return one
 
 
+def test_a_number_is_no_name() -> None:
+    for number in (b"1e999", b"9" * 400, b"NaN"):
+        assert refusal(ZONES, b'{"zone": "light", %b: 1}' % number) == (Reason.NOT_JSON, "")
+
+
 def refusal(codec: Codec, value: bytes) -> tuple[Reason, str]:
     """Why a record is refused."""
     dead = read(codec, value).dead
