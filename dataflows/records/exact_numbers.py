@@ -34,7 +34,7 @@ def rounded(
     fields: Sequence[str],
     opened: Callable[[Record], Record] = lambda record: record,
 ) -> bool:
-    """Return whether any of these fields holds such a number.
+    """Return whether any of these fields holds such a number, or is nested too deeply to tell.
 
     `record` is what orjson read of the JSON object, flattened where a name is a path;
     `opened` takes its envelope off.
@@ -43,7 +43,10 @@ def rounded(
         return False
     if not _SUSPICIOUS.search(content):
         return False
-    exact = orjson.loads(marked(content, _is_rounded))
+    try:
+        exact = orjson.loads(marked(content, _is_rounded))
+    except orjson.JSONDecodeError:  # a mark is one level deeper than a number
+        return True
     return any(map(holds_odd_number, flattened(opened(exact), fields).values()))
 
 

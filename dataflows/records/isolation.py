@@ -41,9 +41,9 @@ def isolated(
         try:
             pieces.append(decode(part))
         except Exception as error:
-            if not is_of_one_record(error):
-                raise
             count, raised = len(part.offsets), error
+            if count == 0 or not is_of_one_record(error):
+                raise
             if count == 1:
                 are_refused = True
                 _say(topic, part, error, _REFUSED)

@@ -58,6 +58,17 @@ def lenient(content: bytes) -> Lenient:
     return Lenient(orjson.loads(text), _NO_JSON.encode() not in text)
 
 
+def json_of(content: bytes) -> object:
+    """Return what JSON holds, with marks; `orjson.JSONDecodeError` where it is none."""
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError:
+        found = lenient(content)
+        if not found.is_json:
+            raise
+        return found.parsed
+
+
 def marked(content: bytes, is_odd: Callable[[bytes], bool]) -> bytes:
     """Return JSON with marks in the place of odd numbers, and of all else that orjson refuses.
 
