@@ -23,8 +23,8 @@ from fugu.dataflows.records.scanned.compiled_objects import (
     Flags,
 )
 from fugu.dataflows.records.scanned.compiled_units import read_times
-from fugu.dataflows.records.scanned.self_check import agrees_with_orjson
 from fugu.dataflows.records.scanned.spans import FieldNames, Spans
+from fugu.dataflows.records.self_check import agrees_with_orjson
 from fugu.operators.byte_column import ByteColumn, bytes_of
 from fugu.operators.compiled_blake2b import Lanes
 from fugu.operators.compiled_blake2b_block import LANES, fresh_state
