@@ -38,8 +38,8 @@ from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.state.row_log import BlockLog
 from fugu.operators.integer_column import IntegerColumn
+from fugu.operators.ldp_ids.reporting import CollectingMechanism
 from fugu.operators.mechanism import (
-    CollectingMechanism,
     FiniteMechanism,
     Kind,
     PlanningMechanism,

@@ -18,6 +18,7 @@ from bytewax.dataflow import Stream
 from bytewax.operators import KeyedStream
 
 from fugu.dataflows.base.batches import Batch, DeadLetters, Outgoing, Reason
+from fugu.dataflows.base.errors import is_of_one_record, unexpected
 from fugu.dataflows.base.metrics import DEAD_LETTERS
 from fugu.dataflows.flows.log_seal import OwnLog
 from fugu.dataflows.flows.plan import Output, Plan
@@ -145,23 +146,34 @@ class PoliciesPlan(Plan):
     def _changes_of(self, batch: Batch) -> Changes:
         if isinstance(batch, Covering):
             return Changes(batch.partition, covers=batch.covers)
-        changes, topic = Changes(batch.partition), self.fingerprint.source_topic
+        changes = Changes(batch.partition)
         for offset, when, key, value, headers in batch.records():
             try:
                 change = self.signatures.read(key, value, headers, when)
             except UnusableChange as error:
                 changes.dead.add(offset, when, Reason.BAD_POLICY, error.place)
-                self.metrics.add(DEAD_LETTERS, 1, topic, batch.partition, Reason.BAD_POLICY)
-                log.warning(
-                    "topic %s, partition %d, offset %d: %s; nothing was changed",
-                    topic,
-                    batch.partition,
-                    offset,
-                    error,
-                    extra={"topic": topic, "partition": batch.partition, "offset": offset},
-                )
+                self._say(batch.partition, offset, Reason.BAD_POLICY, str(error))
+                continue
+            except Exception as error:
+                if not is_of_one_record(error):
+                    raise
+                changes.dead.add(offset, when, Reason.UNREADABLE, type(error).__name__)
+                self._say(batch.partition, offset, Reason.UNREADABLE, unexpected(error))
                 continue
             changes.offsets.append(offset)
             changes.timestamps.append(when)
             changes.changes.append(PolicyChange(change.to_bytes(), offset))
         return changes
+
+    def _say(self, partition: int, offset: int, reason: Reason, why: str) -> None:
+        """Count and log a record that changes nothing."""
+        topic = self.fingerprint.source_topic
+        self.metrics.add(DEAD_LETTERS, 1, topic, partition, reason)
+        log.warning(
+            "topic %s, partition %d, offset %d: %s; nothing was changed",
+            topic,
+            partition,
+            offset,
+            why.removesuffix("."),
+            extra={"topic": topic, "partition": partition, "offset": offset},
+        )

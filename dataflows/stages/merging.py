@@ -29,9 +29,9 @@ from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.stages.progress import Progress
 from fugu.dataflows.state.row_block import column_bytes, described, read, written
+from fugu.operators.ldp_ids.reporting import CollectingMechanism
 from fugu.operators.mechanism import (
     ChangeableMechanism,
-    CollectingMechanism,
     Inputs,
     Integers,
     Mechanism,
