@@ -67,9 +67,9 @@ class MovingPart:
                 place, progress = state.place(partition), self.progress[partition]
                 found = _found(client, state.topic.name, place)
                 chain = Chain(place, max((one.generation for one in found), default=0))
-                chain.keys, chain.later_bytes = [one.key for one in found], 2**62
-                records = state.sealed(place, chain.append(table, progress))
-                writer.put(state.topic.name, place, records)
+                chain.keys = [one.key for one in found]
+                chain.renew()
+                state.put(writer, {place: chain.append(table, progress)})
                 sole.commit(writer, {self.topic.name: {partition: progress.position}})
 
     def begin(self) -> None:

@@ -222,8 +222,7 @@ def test_who_commits_state_without_positions_is_found_by_the_owner_and_by_its_su
     copy.cut()
     zombie = house.copies.planned.client.copy_writer("fugu-test-zombie", 10_000)
     with closing(zombie):
-        zombie.put(house.state, 0, [(b"1/9/0/1", b"a block")])
-        zombie.acknowledge()
+        house.copies.planned.state.put(zombie, {0: [(b"1/9/0/1", b"a block")]})
         zombie.commit()
     take_in(copy, house.feed())
     with pytest.raises(StartRefused, match="two_owners"):

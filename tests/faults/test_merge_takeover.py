@@ -15,6 +15,7 @@ from fugu.dataflows.base.errors import GivenAway, ReleaseMismatch, ShutOut, Star
 from fugu.dataflows.copies import transaction
 from fugu.dataflows.copies.copy import Copy
 from fugu.dataflows.copies.dataflow import CopySourcePart
+from fugu.dataflows.copies.others import Others
 from fugu.dataflows.copies.owned import Owned, Taken
 from fugu.dataflows.flows.bounding import BoundingPlan
 from fugu.dataflows.flows.merging import MergingPlan
@@ -134,7 +135,7 @@ def test_a_merge_that_another_copy_owns_commits_no_figure_even_where_nobody_shut
     for taken in batches:
         made = zombie.sanitized(taken, zombie.decoded(taken))
         zombie.write(taken, zombie.published(made))
-    monkeypatch.setattr(transaction, "others_between", lambda *_: 0)
+    monkeypatch.setattr(transaction, "others_between", lambda *_: Others())
     with pytest.raises(GivenAway, match="UNKNOWN_MEMBER_ID"):
         zombie.cut()
     zombie.close()
@@ -172,10 +173,8 @@ def test_a_state_of_the_merge_that_is_committed_without_positions_is_two_owners(
     merger = copies.add(merges=True)
     merge(copies, merger)
     merger.cut()
-    state = copies.planned.state.topic.name
     with closing(copies.planned.client.copy_writer("fugu-test-zombie", 10_000)) as zombie:
-        zombie.put(state, PARTITIONS, [(b"1/9/0/1", b"a block")])
-        zombie.acknowledge()
+        copies.planned.state.put(zombie, {PARTITIONS: [(b"1/9/0/1", b"a block")]})
         zombie.commit()
     figures = city.read(city.copied, "topic")[0]
     city.produce(1)
