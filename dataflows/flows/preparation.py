@@ -278,7 +278,6 @@ class Preparation:
                         self.client, topics.dead_letters, partitions
                     ),
                     "ledger_begin": own_begin(self.client, self.ledger, partitions),
-                    "sealed": is_merged(self.pipeline),
                 }
             )
             stored = home.create(stored)

@@ -37,13 +37,18 @@ class PolicyChange:
 
 @dataclass(frozen=True)
 class MechanismPlan:
-    """Hold a plan for coming ticks, in the words of the mechanism."""
+    """Hold a plan for coming ticks, in the words of the mechanism.
+
+    It was made when `tick` was the next one. A plan of the same tick as one before, or of an
+    earlier one, is a copy, or comes too late.
+    """
 
     content: bytes
+    tick: int
 
     def encoded(self) -> bytes:
         """Return the block that the log holds."""
-        return written({"plan": len(self.content)}, [self.content])
+        return written({"plan": len(self.content), "tick": self.tick}, [self.content])
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,7 @@ def read_entry(content: bytes | None, place: str) -> Entry:
         if "asking" in header:
             return _asking(header["asking"], header["instruction"])
         if "plan" in header:
-            return MechanismPlan(body.take(header["plan"], "u1").tobytes())
+            return MechanismPlan(body.take(header["plan"], "u1").tobytes(), header["tick"])
         if "people" in header:
             return WindowPeople.of(header, body)
         return PartialSums.of(header, body)

@@ -47,7 +47,6 @@ class Fingerprint(BaseModel):
     `redriven` counts how often refused records were driven again; `strangers` are pseudonyms, by
     sink topic, of streams of which nobody knows what they have spent. `partitions_begun` is how
     many partitions there were when an aggregate began, if that changed since; its log says when.
-    `sealed` says that the internal log of an aggregate holds no own entry without a seal.
     The source may be an internal topic, whose records come from the topic of `origin`.
     Format 2 has `former`.
     """
@@ -89,7 +88,6 @@ class Fingerprint(BaseModel):
     partitions_begun: int = 0
     origin_topic: str = ""
     origin_identity: str = ""
-    sealed: bool = False
 
     @property
     def partitions_at_first(self) -> int:

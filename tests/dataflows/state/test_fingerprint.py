@@ -46,7 +46,6 @@ REMEMBERED_ONLY = {
     "sink_begin",
     "dead_letters_begin",
     "ledger_begin",
-    "sealed",
 }
 
 
