@@ -287,11 +287,6 @@ class StateTopic:
                 f"topic {self.topic.name}: what it says it belongs to is damaged, or of another "
                 "version of Fugu. Restore the topic, or run the version that wrote it."
             ) from None
-        if said.get("topic") != self.topic.identity:
-            raise StartRefused(
-                f"topic {self.topic.name} was deleted and created again, or copied, since the "
-                "state began. Restore the topic itself: starting without it would reset budgets."
-            )
         if said.get("sealed", "") != self._check:
             raise StartRefused(
                 f"topic {self.topic.name} is encrypted with another secret than state.encrypt "
@@ -303,7 +298,6 @@ class StateTopic:
     def _written(self, fingerprint: Fingerprint) -> bytes:
         return orjson.dumps(
             {
-                "topic": self.topic.identity,
                 "sealed": self._check,
                 "fingerprint": fingerprint.model_dump(),
             }

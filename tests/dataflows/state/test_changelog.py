@@ -193,7 +193,9 @@ def test_keys_that_others_have_used_are_noticed_until_all_that_counts_is_behind_
 
 @pytest.mark.usefixtures("small")
 def test_a_block_that_was_written_once_more_behind_records_of_others_counts_once() -> None:
-    table, chain = fresh(), Chain(0)
+    table, chain, random = fresh(), Chain(0), Random(3)
+    for _ in range(30):
+        grow(table, random)
     log = written(table, chain, 1)
     assert len(log) > 1
     block = [*chain.append(table, progress(1))]
