@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.copies.last_change import LastChange
 from fugu.dataflows.copies.merge_table import MergeTable
-from fugu.dataflows.copies.no_rows import NoRows
 from fugu.dataflows.copies.sole_member import SoleMember
 from fugu.dataflows.copies.work import CopiedTable
 from fugu.dataflows.flows.bounding import BoundingPlan
@@ -158,7 +158,7 @@ def _policies(preparation: Preparation, on_disk: BesideShards, summing: Topics) 
         policies,
         preparation.state_topic.of_policies(),
         fingerprint,
-        {0: NoRows()},
+        {0: LastChange()},
         _progress(preparation.client, outputs, {0: on_disk.position}),
     )
 

@@ -24,14 +24,17 @@ class PolicyChange:
     `offset` is that of its record in the topic of policies; None where an earlier version of Fugu
     wrote it. Every process writes changes in order and leaves none out that is not in the log, so
     that offsets of first copies rise, and a change which stands in the log twice is told once.
+    `after` is the offset behind the change before, if that is known. Where the log does not hold
+    that one, somebody has copied this one out of a transaction that was aborted.
     """
 
     content: bytes
     offset: int | None = None
+    after: int = 0
 
     def encoded(self) -> bytes:
         """Return the block that the log holds."""
-        header = {"policy_change": len(self.content), "offset": self.offset}
+        header = {"policy_change": len(self.content), "offset": self.offset, "after": self.after}
         return written(header, [self.content])
 
 
@@ -109,7 +112,7 @@ def read_entry(content: bytes | None, place: str) -> Entry:
         header, body = read(content or b"")
         if "policy_change" in header:
             content = body.take(header["policy_change"], "u1").tobytes()
-            return PolicyChange(content, header.get("offset"))
+            return PolicyChange(content, header.get("offset"), header.get("after", 0))
         if "policies_covered" in header:
             return PoliciesCovered(header["policies_covered"])
         if "partitions_moved" in header:

@@ -250,7 +250,7 @@ class Merging:
         looked.
         """
         if change.offset is not None:
-            if change.offset < state.read:
+            if change.offset < state.read or change.after > state.read:
                 state.repeated += 1
                 return
             state.read = change.offset + 1

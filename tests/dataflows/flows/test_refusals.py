@@ -37,7 +37,7 @@ TABLE = {
     "copies/by_user_positions.py Positions._require_there": GIVEN,
     "copies/copy.py Copy._take_over": GIVEN,
     "copies/moving_parts.py MovingPart.require_own": COMMAND,
-    "copies/no_rows.py NoRows.apply": GIVEN,
+    "copies/last_change.py LastChange.apply": GIVEN,
     "copies/moving_back.py _complete": COMMAND,
     "copies/moving_back.py _moved": COMMAND,
     "copies/moving_back.py _present": COMMAND,
