@@ -84,7 +84,7 @@ class Unread(Batch):
     """Hold offsets of records that are not unpacked, because together they are too large."""
 
     @classmethod
-    def at(cls, partition: int, offsets: range, timestamp: int) -> "Unread":
+    def between(cls, partition: int, offsets: range, timestamp: int) -> "Unread":
         """Return records at these offsets, of which nothing else is known."""
         nothing = [None] * len(offsets)
         times = [timestamp] * len(offsets)

@@ -20,7 +20,7 @@ from bytewax.operators import KeyedStream
 from fugu.dataflows.base.batches import Batch, DeadLetters, Outgoing, Reason
 from fugu.dataflows.base.errors import is_of_one_record, unexpected
 from fugu.dataflows.base.metrics import DEAD_LETTERS
-from fugu.dataflows.flows.log_seal import OwnLog
+from fugu.dataflows.flows.log_seal import LogSeal
 from fugu.dataflows.flows.plan import Output, Plan
 from fugu.dataflows.flows.policy_source import Covering, PolicySource
 from fugu.dataflows.flows.policy_wait import PolicyEnd, PolicyWait
@@ -98,19 +98,18 @@ class PoliciesPlan(Plan):
     def outputs(self) -> list[Output]:
         """Return the internal log, and dead letters."""
         own = Shared(1, lambda part, key: key == POLICIES_KEY)
-        in_log = replace(own, may_be_own=self._own_log.may_hold)
+        in_log = replace(own, is_sealed=self._seal.is_on)
         topic, begin = self.fingerprint.sink_topic, self.fingerprint.sink_begin
         ids = self.publisher.release_ids
         changes = Output("changes", "log", self._changes, topic, begin, ids, in_log)
         return [changes, self.dead_letters(self._refused, own)]
 
     @cached_property
-    def _own_log(self) -> OwnLog:
-        fingerprint = self.fingerprint
-        return OwnLog.of(self.publisher, fingerprint.sink_identity, sealed=fingerprint.sealed)
+    def _seal(self) -> LogSeal:
+        return LogSeal.by(self.publisher, self.fingerprint.sink_identity)
 
     def _changes(self, changes: Changes) -> Outgoing:
-        return self._own_log.seal.onto(self._entries(changes))
+        return self._seal.onto(self._entries(changes))
 
     def _entries(self, changes: Changes) -> Outgoing:
         if changes.covers is not None:

@@ -78,4 +78,4 @@ class PassingReader(Reader):
         self._next = some.stop
         if self._next == passing.offsets.stop:
             self._passing = None
-        return [Unread.at(passing.partition, some, passing.timestamp)]
+        return [Unread.between(passing.partition, some, passing.timestamp)]
