@@ -113,6 +113,7 @@ class Place:
     partition: int = 0
     position: int = 10
     touched: bool = True
+    epoch: int | None = None
 
 
 def test_no_mark_is_in_a_transaction_with_changes_which_may_be_aborted(owner: Owner) -> None:
