@@ -55,9 +55,7 @@ def descriptors_of(text: str, imported: Mapping[str, str], seconds: float = SECO
                 _write(texts, file, content)
             return _compiled(texts, Path(name) / "result", seconds)
         except (OSError, UnicodeError) as error:  # such as files named a and a/b
-            raise UnusableText(
-                f"cannot be written to be compiled ({type(error).__name__})"
-            ) from None
+            raise UnusableText(f"cannot be compiled ({type(error).__name__})") from None
 
 
 def _write(texts: Path, file: str, content: str) -> None:

@@ -3,6 +3,7 @@
 A registry that does not answer is away, and is asked again. A schema beyond the bounds is not used.
 """
 
+import json
 import time
 from base64 import b64encode
 from collections.abc import Mapping
@@ -26,8 +27,6 @@ from urllib.request import (
     Request,
     build_opener,
 )
-
-import orjson
 
 from fugu.dataflows.records.registered import SchemaText
 
@@ -95,7 +94,8 @@ class RegistryAnswers:
     def _refer(self, answer: Mapping[str, Any], found: dict[str, str], depth: int) -> None:
         """Add the schemas that a schema refers to, those first that others refer to."""
         for one in answer.get("references") or []:
-            path = f"subjects/{quote(one['subject'], safe='')}/versions/{one['version']}"
+            subject = quote(one["subject"], safe="", errors="replace")
+            path = f"subjects/{subject}/versions/{one['version']}"
             if path not in self._known:
                 if len(self._known) > _MOST_REFERENCES or depth >= _DEEPEST:
                     raise _Beyond(
@@ -126,7 +126,7 @@ class RegistryAnswers:
             request = Request(url, headers=self._headers)
             with self._opener.open(request, timeout=max(0.001, min(self._timeout, left))) as answer:
                 content = self._read(answer)
-            return _checked(orjson.loads(content))
+            return _checked(json.loads(content.decode(errors="replace")))
         except HTTPError as error:
             with error:
                 if error.code == _NOT_FOUND and _says_so(error):
@@ -173,7 +173,7 @@ def _checked(answer: Any) -> Mapping[str, Any]:
 def _says_so(error: HTTPError) -> bool:
     """Return whether a registry says that it has no such schema; a proxy gives no such number."""
     try:
-        return bool(orjson.loads(error.read(_PIECE))["error_code"] > 0)
+        return bool(json.loads(error.read(_PIECE))["error_code"] > 0)
     except Exception:  # of whatever kind: no JSON, no number
         return False
 

@@ -208,6 +208,8 @@ class SchemaRegistry:
                 return answers.schema(path)
         except NoAnswer as error:
             raise self._away(str(error)) from None
+        except Exception as error:  # of whatever kind that nobody foresaw
+            raise self._away(type(error).__name__) from None
 
     def _asked_for(self, ask: Callable[[], Answer]) -> Answer | None:
         from confluent_kafka.schema_registry.error import SchemaRegistryError

@@ -1,12 +1,11 @@
 """A registry that this process plays: a real one would refuse much of what it answers."""
 
+import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-
-import orjson
 
 from fugu.dataflows.kafka.schema_registry import SchemaRegistry
 
@@ -38,7 +37,7 @@ class PlayedRegistry:
         path = f"/schemas/ids/{number}"
         if isinstance(number, str):
             path = f"/subjects/{number}/versions/1"
-        self.answers[path] = whole(orjson.dumps(body))
+        self.answers[path] = whole(json.dumps(body).encode())
 
     @property
     def client(self) -> SchemaRegistry:
@@ -69,12 +68,10 @@ def played_registry() -> Iterator[PlayedRegistry]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            registry.asked.append(self.path)
-            self._answered()
-
-        def _answered(self) -> None:
+            path = self.path.partition("?")[0]
+            registry.asked.append(path)
             try:
-                registry.answers.get(self.path, NOT_THERE)(self)
+                registry.answers.get(path, NOT_THERE)(self)
             except OSError:  # who asked went away
                 self.close_connection = True
 

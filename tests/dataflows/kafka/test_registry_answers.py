@@ -94,6 +94,14 @@ def test_more_references_than_there_may_be_make_a_schema_unusable() -> None:
         assert "more than 1,000 references" in told(registry).problem
 
 
+def test_half_a_character_in_a_schema_or_a_subject_holds_nothing_back() -> None:
+    with played_registry() as registry:
+        registry.add(7, "half \ud800")
+        assert told(registry).text == "half \ud800"
+        registry.add(7, "whole", references=["\ud800"])
+        assert "does not have" in told(registry).problem
+
+
 def test_a_reference_that_is_gone_makes_a_schema_unusable() -> None:
     with played_registry() as registry:
         registry.add(7, "whole", references=["gone"])
@@ -116,9 +124,9 @@ def test_what_no_registry_answers_holds_records_back() -> None:
         registry.answers[path] = endless(b"<html>")
         assert why_away(registry) == "it answers no JSON"
         registry.answers[path] = whole(b"<html>hello</html>", **{"Content-Type": "text/html"})
-        assert why_away(registry) == "JSONDecodeError"
+        assert why_away(registry) in ("JSONDecodeError", "RecursionError")
         registry.answers[path] = whole(b"[" * 100_000)
-        assert why_away(registry) == "JSONDecodeError"
+        assert why_away(registry) in ("JSONDecodeError", "RecursionError")
         for body in ([], {}, {"schema": 5}, {"schema": "x", "references": [{"name": "y"}]}):
             registry.answers[path] = whole(orjson.dumps(body))
             assert why_away(registry)
