@@ -21,7 +21,13 @@ from bench.comparison.contestants import FUGU, Place
 from bench.comparison.data import ALPHABET, Writing, stream_of, write_model
 from bench.comparison.topics import Topics
 from bench.comparison.watched import Speed, Watched, speed
-from bench.decoding import AVRO_OF_STREAM, PROTOBUF_OF_STREAM, avro_writer, protobuf_writer
+from bench.decoding import (
+    AVRO_OF_STREAM,
+    PROTOBUF_OF_STREAM,
+    Write,
+    avro_writer,
+    protobuf_writer,
+)
 from bench.stream import key_of
 from tests.dataflows.kafka.played_registry import played_registry
 from tests.kafka.broker import Broker
@@ -36,8 +42,8 @@ def measure_formats(
 ) -> dict[str, list[Speed]]:
     """Return what each round of each format came to."""
     found: dict[str, list[Speed]] = {name: [] for name in ("json", *_KINDS)}
-    writers = {
-        "json": bytes,
+    writers: dict[str, Write] = {
+        "json": orjson.dumps,
         "avro": avro_writer(AVRO_OF_STREAM),
         "protobuf": protobuf_writer(PROTOBUF_OF_STREAM),
     }
@@ -50,7 +56,7 @@ def measure_formats(
             sources[name] = topics.make(f"source-{name}", PARTITIONS)
             with Writing(topics.bootstrap) as writing:
                 for user, value in islice(stream_of(USERS, PARTITIONS).records(), RECORDS):
-                    content = write(value if name == "json" else orjson.loads(value))
+                    content = write(orjson.loads(value))
                     writing.send(sources[name], user % PARTITIONS, key_of(user), content)
         for number in range(ROUNDS):
             for name, source in sources.items():

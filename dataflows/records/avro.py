@@ -80,8 +80,9 @@ class AvroSchema:
         return value
 
 
-def _decimal(content: bytes, schema: Mapping[str, Any], _: object) -> object:
+def _decimal(content: Any, schema: dict[Any, Any] | None, _: dict[Any, Any] | None) -> Any:
     """Return the number of JSON that a decimal is; `ValueError` where it has too many digits."""
+    assert schema is not None
     unscaled = int.from_bytes(content[: _LONGEST_DECIMAL + 1], "big", signed=True)
     if len(content) > _LONGEST_DECIMAL or abs(unscaled) >= 10 ** schema["precision"]:
         raise ValueError("a decimal has more digits than its schema says")

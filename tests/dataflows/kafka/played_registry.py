@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
 from typing import Any
 
 from fugu.dataflows.kafka.schema_registry import SchemaRegistry
@@ -45,7 +46,9 @@ class PlayedRegistry:
         return SchemaRegistry(self.url, lambda: {"url": self.url})
 
 
-def whole(body: bytes, status: int = 200, **headers: str) -> Answer:
+def whole(
+    body: bytes, status: int = 200, headers: Mapping[str, str] = MappingProxyType({})
+) -> Answer:
     """What answers with this."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:

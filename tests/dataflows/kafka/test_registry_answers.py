@@ -123,22 +123,21 @@ def test_what_no_registry_answers_holds_records_back() -> None:
         path = "/schemas/ids/7"
         registry.answers[path] = endless(b"<html>")
         assert why_away(registry) == "it answers no JSON"
-        registry.answers[path] = whole(b"<html>hello</html>", **{"Content-Type": "text/html"})
+        registry.answers[path] = whole(b"<html>hello</html>", headers={"Content-Type": "text/html"})
         assert why_away(registry) in ("JSONDecodeError", "RecursionError")
         registry.answers[path] = whole(b"[" * 100_000)
         assert why_away(registry) in ("JSONDecodeError", "RecursionError")
-        for body in ([], {}, {"schema": 5}, {"schema": "x", "references": [{"name": "y"}]}):
-            registry.answers[path] = whole(orjson.dumps(body))
+        for body in ("[]", "{}", '{"schema": 5}', '{"schema": "x", "references": [{"name": "y"}]}'):
+            registry.answers[path] = whole(body.encode())
             assert why_away(registry)
         reference = {"name": "y", "subject": "y", "version": "1/../../x"}
-        body = {"schema": "x", "references": [reference]}
-        registry.answers[path] = whole(orjson.dumps(body))
+        registry.answers[path] = whole(orjson.dumps({"schema": "x", "references": [reference]}))
         assert why_away(registry) == "it answers with a version that is no number"
 
 
 def test_a_redirect_is_not_followed() -> None:
     with played_registry() as registry:
-        registry.answers["/schemas/ids/7"] = whole(b"", 302, Location=f"{registry.url}/other")
+        registry.answers["/schemas/ids/7"] = whole(b"", 302, {"Location": f"{registry.url}/other"})
         assert why_away(registry) == "it answers 302"
         assert registry.asked == ["/schemas/ids/7"]
 

@@ -6,6 +6,7 @@ import time
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator
+from copy import deepcopy
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -107,15 +108,15 @@ def nodes_of(value: Any) -> Iterator[tuple[Any, Any]]:
 
 def mutated_avro(random: Random) -> str:
     """A schema with one to three faults."""
-    whole = {"top": json.loads(json.dumps(READING))}
+    whole = {"top": deepcopy(READING)}
     for _ in range(random.randrange(1, 4)):
         holder, key = random.choice(list(nodes_of(whole)))
         match random.randrange(6):
             case 0 | 1:
-                holder[key] = random.choice(HOSTILE)
+                holder[key] = deepcopy(random.choice(HOSTILE))
             case 2:
                 other, place = random.choice(list(nodes_of(whole)))
-                holder[key] = json.loads(json.dumps(other[place]))
+                holder[key] = deepcopy(other[place])
             case 3:
                 for _ in range(random.choice([1, 60, 240])):
                     holder[key] = random.choice(
@@ -126,7 +127,7 @@ def mutated_avro(random: Random) -> str:
             case _:
                 if isinstance(holder[key], dict):
                     name = random.choice(["size", "precision", "scale", "logicalType", "items"])
-                    holder[key][name] = random.choice([*HOSTILE, "decimal"])
+                    holder[key][name] = deepcopy(random.choice([*HOSTILE, "decimal"]))
     return json.dumps(whole.get("top"))
 
 
