@@ -7,14 +7,14 @@ nanoseconds per record, medians of rounds.
 
 import io
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
 import numpy as np
 import orjson
-from fastavro import schemaless_writer
+from fastavro import parse_schema, schemaless_writer
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
@@ -49,6 +49,19 @@ _PROTOBUF = """syntax = "proto3";
         string zone = 1; int64 at = 2; double bpm = 3;
         bool on = 4; string id = 5; repeated string set = 6;
     }"""
+AVRO_OF_STREAM = """{"type": "record", "name": "Reading", "fields": [
+    {"name": "zone", "type": "string"}, {"name": "bpm", "type": "int"},
+    {"name": "device", "type": "string"}, {"name": "firmware", "type": "string"},
+    {"name": "session", "type": "string"}, {"name": "steps", "type": "int"},
+    {"name": "battery", "type": "int"}]}"""
+PROTOBUF_OF_STREAM = """syntax = "proto3";
+    message Reading {
+        string zone = 1; int32 bpm = 2; string device = 3; string firmware = 4;
+        string session = 5; int32 steps = 6; int32 battery = 7;
+    }"""
+"""Schemas of the records of `bench.stream`."""
+
+Write = Callable[[Mapping[str, Any]], bytes]
 
 
 @dataclass(frozen=True)
@@ -98,7 +111,7 @@ class _OneSchema:
     def prepare(self) -> None:
         """Do nothing."""
 
-    def are_there(self, contents: Iterable[bytes | None]) -> bool:
+    def are_there(self, numbers: Set[int]) -> bool:
         """Return that it is there."""
         return True
 
@@ -111,25 +124,38 @@ class _OneSchema:
         return self.found
 
 
+def avro_writer(schema: str, number: int = 1) -> Write:
+    """Return what writes records as a serializer does, by a schema of this id."""
+    parsed = parse_schema(orjson.loads(schema))
+
+    def write(record: Mapping[str, Any]) -> bytes:
+        stream = io.BytesIO()
+        stream.write(prefix_of(number))
+        schemaless_writer(stream, parsed, record)
+        return stream.getvalue()
+
+    return write
+
+
+def protobuf_writer(schema: str, number: int = 2) -> Write:
+    """Return the same for the type `Reading` of a text."""
+    pool = DescriptorPool()
+    for file in FileDescriptorSet.FromString(descriptors_of(schema, {})).file:
+        pool.Add(file)
+    message = GetMessageClass(pool.FindMessageTypeByName("Reading"))
+    prefix = prefix_of(number) + b"\0"
+    return lambda record: prefix + message(**record).SerializeToString()
+
+
 def _avro(codec: Codec, records: list[dict[str, Any]]) -> tuple[str, Wire, list[bytes]]:
-    """Return records as a serializer writes them, and what reads them."""
-    schemas, contents = _OneSchema(SchemaText("AVRO", _AVRO)), []
-    for record in records:
-        stream = io.BytesIO(prefix_of(1))
-        stream.seek(0, io.SEEK_END)
-        schemaless_writer(stream, orjson.loads(_AVRO), record)
-        contents.append(stream.getvalue())
+    schemas = _OneSchema(SchemaText("AVRO", _AVRO))
+    contents = list(map(avro_writer(_AVRO), records))
     return "Avro", Registered("avro", schemas, codec.names), contents
 
 
 def _protobuf(codec: Codec, records: list[dict[str, Any]]) -> tuple[str, Wire, list[bytes]]:
-    pool = DescriptorPool()
-    for file in FileDescriptorSet.FromString(descriptors_of(_PROTOBUF, {})).file:
-        pool.Add(file)
-    message = GetMessageClass(pool.FindMessageTypeByName("Reading"))
-    prefix = prefix_of(1) + b"\0"
-    contents = [prefix + message(**record).SerializeToString() for record in records]
     schemas = _OneSchema(SchemaText("PROTOBUF", _PROTOBUF))
+    contents = list(map(protobuf_writer(_PROTOBUF), records))
     return "Protocol Buffers", Registered("protobuf", schemas, codec.names), contents
 
 

@@ -79,6 +79,8 @@ class Fugu(Contestant):
     kafka: Mapping[str, object] = field(default_factory=dict)
     state: Mapping[str, object] = field(default_factory=dict)
     pipeline: str = "bench"
+    source: Mapping[str, object] = field(default_factory=dict)
+    """More of the source section."""
 
     def with_sections(
         self, *, operator: Mapping[str, object], state: Mapping[str, object]
@@ -89,9 +91,10 @@ class Fugu(Contestant):
     def command(self, python: Path, place: Place) -> list[str]:
         """With a pipeline file in the folder; unless the state is in Kafka, it is there, too."""
         home = {} if self.state.get("store") == "kafka" else {"directory": "state"}
+        source = {"topic": place.source, "value": self.value, "partitioner": "unchecked"}
         document: dict[str, Any] = {
             "name": self.pipeline,
-            "source": {"topic": place.source, "value": self.value, "partitioner": "unchecked"},
+            "source": {**source, **self.source},
             "operator": dict(self.operator),
             "sink": {"topic": place.sink, "key": "pseudonym"},
             "kafka": {"bootstrap": place.bootstrap, **self.kafka},

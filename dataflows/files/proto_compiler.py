@@ -10,12 +10,23 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from fugu.dataflows.base.errors import ConfigurationError, FuguError
+from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.install import install
 
 MAIN = "fugu-main.proto"
 """The name of the file that others are imported into."""
-_REFUSED = 1
+SECONDS = 10.0
+_LARGEST_RESULT = 16_000_000
+_LIMITED = f"""
+import resource, runpy, sys
+for name, most in [("CPU", {SECONDS:.0f}), ("AS", 2 << 30), ("FSIZE", {_LARGEST_RESULT})]:
+    try:
+        resource.setrlimit(getattr(resource, "RLIMIT_" + name), (most, most))
+    except (ValueError, OSError):  # not every system has each limit
+        pass
+sys.argv[0] = "protoc"
+runpy.run_module("grpc_tools.protoc", run_name="__main__")
+"""
 
 
 class UnusableText(ValueError):
@@ -30,31 +41,47 @@ def refuse_without_compiler() -> None:
         )
 
 
-def descriptors_of(text: str, imported: Mapping[str, str]) -> bytes:
+def descriptors_of(text: str, imported: Mapping[str, str], seconds: float = SECONDS) -> bytes:
     """Return the serialized `FileDescriptorSet` of a text and all that it imports.
 
     Types that come with Protocol Buffers, such as Timestamp, are there. `UnusableText` says that
-    the compiler refuses it. What the compiler prints is left aside: it could quote the text.
+    the compiler refuses it, or does not end in so many seconds. What the compiler prints is left
+    aside: it could quote the text.
     """
     with TemporaryDirectory(prefix="fugu-proto-") as name:
-        directory = Path(name)
-        for file, content in {**imported, MAIN: text}.items():
-            path = PurePosixPath(file)
-            if path.is_absolute() or ".." in path.parts or not path.parts:
-                raise UnusableText("imports a file outside of its own folder")
-            target = directory / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(content, encoding="utf-8")
-        return _compiled(directory)
+        texts = Path(name) / "texts"
+        try:
+            for file, content in {**imported, MAIN: text}.items():
+                _write(texts, file, content)
+            return _compiled(texts, Path(name) / "result", seconds)
+        except (OSError, UnicodeError) as error:  # such as files named a and a/b
+            raise UnusableText(f"cannot be compiled ({type(error).__name__})") from None
 
 
-def _compiled(directory: Path) -> bytes:
-    result = directory / "fugu-result"
-    command = [sys.executable, "-P", "-m", "grpc_tools.protoc", f"--proto_path={directory}"]
+def _write(texts: Path, file: str, content: str) -> None:
+    path = PurePosixPath(file)
+    if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in file:
+        raise UnusableText("imports a file outside of its own folder")
+    target = texts / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(content, encoding="utf-8")
+
+
+def _compiled(texts: Path, result: Path, seconds: float) -> bytes:
+    command = [sys.executable, "-P", "-c", _LIMITED, f"--proto_path={texts}"]
     command += ["--include_imports", f"--descriptor_set_out={result}", MAIN]
-    ended = subprocess.run(command, cwd=directory, capture_output=True, check=False)
-    if ended.returncode == _REFUSED:
+    try:
+        ended = subprocess.run(
+            command,
+            cwd=texts,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired:
+        raise UnusableText("takes too long to compile") from None
+    if ended.returncode != 0:  # the compiler refuses it, or ended by a signal
         raise UnusableText("is no schema of Protocol Buffers")
-    if ended.returncode != 0:  # nobody knows what it would have said
-        raise FuguError(f"the compiler of Protocol Buffers ended with {ended.returncode}")
     return result.read_bytes()

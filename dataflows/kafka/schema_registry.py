@@ -7,11 +7,12 @@ no schema of an id, for a minute after the last id of the same records was asked
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Set
 from functools import cached_property
 from pathlib import Path
+from threading import Thread
 from typing import Annotated, Any, TypeVar
+from urllib.parse import quote
 
 from pydantic import AfterValidator
 
@@ -19,15 +20,15 @@ from fugu.dataflows.base.errors import ConfigurationError, FuguError, StartRefus
 from fugu.dataflows.base.install import install
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.password import Password, Resolve
+from fugu.dataflows.kafka.registry_answers import NoAnswer, RegistryAnswers
 from fugu.dataflows.records.registered import SchemaText
-from fugu.dataflows.records.schema_ids import schema_id
 
 log = logging.getLogger(__name__)
 
 _ASK_AGAIN, _TIMEOUT = 1.0, 5.0
 _UNKNOWN_FOR = 60.0
 _AT_ONCE = 100
-"""The most ids that are asked for before anybody looks again: a stop waits for so many."""
+"""The most ids that are asked for before anybody looks again."""
 _NOT_FOUND, _INCOMPATIBLE = 404, 409
 Answer = TypeVar("Answer")
 _ADDRESS = re.compile(r"https?://[^\s@]+")
@@ -90,9 +91,12 @@ class SchemaRegistry:
         self.away_because = ""
         self._known: dict[int, SchemaText] = {}
         self._unknown: dict[int, float] = {}
-        self._asker = ThreadPoolExecutor(1, thread_name_prefix="schema-registry")
-        self._asked: Future[None] | None = None
+        self._asker: Thread | None = None
         self._next = 0.0
+
+    @cached_property
+    def _told(self) -> dict[str, Any]:
+        return self._settings()
 
     @cached_property
     def _client(self) -> Any:
@@ -104,7 +108,7 @@ class SchemaRegistry:
             ) from None
         for name in ("httpx", "authlib"):
             logging.getLogger(name).setLevel(logging.WARNING)
-        return SchemaRegistryClient(self._settings())
+        return SchemaRegistryClient(self._told)
 
     def prepare(self) -> None:
         """Make the client; `ConfigurationError` says what it lacks."""
@@ -116,23 +120,24 @@ class SchemaRegistry:
             self._ask(number)
         return self._known.get(number)
 
-    def are_there(self, contents: Iterable[bytes | None]) -> bool:
-        """Return whether all schemas of some records are known; ask for those that are not."""
-        numbers = {one for content in contents if (one := schema_id(content)) is not None}
+    def are_there(self, numbers: Set[int]) -> bool:
+        """Return whether all schemas of these ids are known; ask for those that are not."""
         missing = sorted(number for number in numbers if not self._is_told(number))
         if not missing:
             return True
-        if self._asked is not None and not self._asked.done():
+        if self._asker is not None and self._asker.is_alive():
             return False
         if time.monotonic() >= self._next:
-            self._asked = self._asker.submit(self._ask_for, missing[:_AT_ONCE], numbers)
+            some = missing[:_AT_ONCE]
+            self._asker = Thread(target=self._ask_for, args=(some, numbers), daemon=True)
+            self._asker.start()  # a stop does not wait for it
         return False
 
     def _is_told(self, number: int) -> bool:
         until = self._unknown.get(number, 0.0)
         return number in self._known or time.monotonic() < until
 
-    def _ask_for(self, missing: list[int], numbers: set[int]) -> None:
+    def _ask_for(self, missing: list[int], numbers: Set[int]) -> None:
         """Ask for ids that are not told, and keep what is unknown of all that are read together."""
         try:
             for number in missing:
@@ -147,7 +152,7 @@ class SchemaRegistry:
             self.away_since = None
             self._keep(numbers)
 
-    def _keep(self, numbers: set[int]) -> None:
+    def _keep(self, numbers: Set[int]) -> None:
         """Believe for as long again what is unknown of these, and forget what was long ago."""
         now = time.monotonic()
         self._unknown = {
@@ -158,7 +163,7 @@ class SchemaRegistry:
 
     def newest(self, subject: str) -> SchemaText | None:
         """Return the newest schema of a subject; None where there is no such subject."""
-        return self._answer(lambda: self._client.get_latest_version(subject).schema)
+        return self._answer(f"subjects/{quote(subject, safe='')}/versions/latest")
 
     def register(self, subject: str, schema: SchemaText) -> int:
         """Register a schema, and return its id; an equal one has the id that it had before."""
@@ -190,21 +195,21 @@ class SchemaRegistry:
         return looked_up is not None and looked_up.schema_id == number
 
     def _ask(self, number: int) -> None:
-        found = self._answer(lambda: self._client.get_schema(number))
+        found = self._answer(f"schemas/ids/{number}")
         if found is None:
             self._unknown[number] = time.monotonic() + _UNKNOWN_FOR
         else:
             self._known[number] = found
 
-    def _answer(self, ask: Callable[[], Any]) -> SchemaText | None:
+    def _answer(self, path: str) -> SchemaText | None:
         """Return the schema that is asked for; None where the registry says that it has none."""
-
-        def whole() -> SchemaText:
-            found = ask()
-            references = self._referenced(found.references)
-            return SchemaText(found.schema_type or "AVRO", found.schema_str or "", references)
-
-        return self._asked_for(whole)
+        try:
+            with RegistryAnswers(self._told, _TIMEOUT) as answers:
+                return answers.schema(path)
+        except NoAnswer as error:
+            raise self._away(str(error)) from None
+        except Exception as error:  # of whatever kind that nobody foresaw
+            raise self._away(type(error).__name__) from None
 
     def _asked_for(self, ask: Callable[[], Answer]) -> Answer | None:
         from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -218,15 +223,6 @@ class SchemaRegistry:
             return None
         except Exception as error:  # of whatever kind: no connection, no JSON
             raise self._away(type(error).__name__) from None
-
-    def _referenced(self, references: Any) -> dict[str, str]:
-        """Return the schemas that a schema refers to, those first that others refer to."""
-        found: dict[str, str] = {}
-        for one in references or []:
-            schema = self._client.get_version(one.subject, one.version).schema
-            found |= self._referenced(schema.references)
-            found[one.name] = schema.schema_str or ""
-        return found
 
     def _away(self, why: str) -> RegistryUnavailable:
         return RegistryUnavailable(self.url, why)

@@ -104,8 +104,7 @@ def _wire(file: PipelineFile, names: Sequence[str]) -> Wire | None:
     inner = [] if section.envelope == "cloudevents" else names
     if section.registry is None:
         try:
-            schema = AvroSchema.of(section.schema_file, inner)
-            return RawAvro(schema, whole=section.envelope is not None)
+            return RawAvro(AvroSchema.of(section.schema_file, inner))
         except UnusableSchema as error:
             raise ConfigurationError(f"source.format.schema_file: {error}") from None
     settings = partial(section.registry.settings, file.resolve)

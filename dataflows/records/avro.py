@@ -9,65 +9,53 @@ Logical types are left aside: a time is the number that stands there. Decimals a
 """
 
 import io
-import struct
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from functools import cached_property
-from typing import TYPE_CHECKING
+from decimal import Context, Decimal
+from typing import Any
 
 import orjson
 
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.field_paths import steps_of
-from fugu.dataflows.records.avro_types import AvroTypes, Schema
+from fugu.dataflows.records.avro_types import DECIMAL, MOST_DIGITS, AvroTypes, Schema
 from fugu.dataflows.records.json_fields import Refused
 from fugu.dataflows.records.unusable_schema import UnusableSchema
 
-if TYPE_CHECKING:
-    from fugu.dataflows.records.avro_program import Program
-
-_UNREADABLE = (
-    *(ValueError, LookupError, EOFError, ArithmeticError, TypeError, MemoryError),
-    *(AttributeError, struct.error),
-)
-"""The errors that fastavro raises over content that is not as its schema says."""
+_DIGITS = Context(prec=MOST_DIGITS)
+_LONGEST_DECIMAL = (10**MOST_DIGITS).bit_length() // 8 + 1
+"""The most bytes that it takes, with its sign."""
 
 
 class AvroSchema:
     """Read content of one schema, whole."""
 
-    def __init__(
-        self, parsed: Schema, decimals: bool, types: AvroTypes, schema: Schema, names: Sequence[str]
-    ) -> None:
+    def __init__(self, parsed: Schema) -> None:
         from fastavro import schemaless_reader
 
-        self._parsed, self._decimals = parsed, decimals
-        self._types, self._schema, self._names = types, schema, names
-        self._read = schemaless_reader
+        self._parsed, self._read = parsed, schemaless_reader
 
     @classmethod
     def of(
         cls, schema: Schema, names: Sequence[str], others: Mapping[str, Schema] | None = None
     ) -> "AvroSchema":
-        """Compile a schema, and those that it refers to by name; `UnusableSchema` says why not.
+        """Check a schema, and those that it refers to by name; `UnusableSchema` says why not.
 
         A schema that holds one of the fields in none of its records is not used, nor one by which a
-        few bytes could become very much: one that holds itself, many items of no bytes, or too many
-        parts.
+        few bytes could become very much (`avro_types`).
         """
+        from fastavro.read import LOGICAL_READERS
         from fastavro.schema import parse_schema
 
+        for kind in ("bytes", "fixed"):
+            LOGICAL_READERS[f"{kind}-{DECIMAL}"] = _decimal
+        types, named = AvroTypes(), dict[str, Schema]()
         try:
-            types = AvroTypes()
-            for other in (others or {}).values():
-                types.collect(other, "")
-            types.collect(schema, "")
-            types.measure(schema, "", ())
-            lacking = [one for one in names if not types.can_hold(schema, "", steps_of(one))]
-            plain, decimals = _without_logical_types(schema)
-            named: dict[str, Schema] = {}
-            for other in (others or {}).values():
-                parse_schema(_without_logical_types(other)[0], named_schemas=named)
+            beside = [types.taken(other) for other in (others or {}).values()]
+            plain = types.taken(schema)
+            types.measure(plain)
+            lacking = [one for one in names if not types.can_hold(plain, "", steps_of(one))]
+            for other in beside:
+                parse_schema(other, named_schemas=named)
             parsed = parse_schema(plain, named_schemas=named)
         except UnusableSchema:
             raise
@@ -75,16 +63,7 @@ class AvroSchema:
             raise UnusableSchema(f"is no schema of Avro ({type(error).__name__})") from None
         if lacking:
             raise UnusableSchema(f"has no {lacking[0]}")
-        return cls(parsed, decimals, types, schema, names)
-
-    @cached_property
-    def program(self) -> "Program | None":
-        """Return what compiled code reads the fields by, where it can; it needs numba."""
-        from fugu.dataflows.records.avro_program import program_of
-
-        if self._decimals:
-            return None
-        return program_of(self._types, self._schema, self._names)
+        return cls(parsed)
 
     def check(self) -> None:
         """Pass: a schema that cannot hold the fields is not compiled."""
@@ -93,42 +72,18 @@ class AvroSchema:
         """Return the value; `Refused` if content is not as the schema says, to its last byte."""
         stream = io.BytesIO(content)
         try:
-            read: object = self._read(stream, self._parsed, None)
-            value = _with_numbers(read) if self._decimals else read
-        except _UNREADABLE:
+            value: object = self._read(stream, self._parsed, None)
+        except Exception:  # of whatever kind fastavro has for such content
             raise Refused(Reason.NOT_AS_SCHEMA) from None
         if stream.tell() != len(content):
             raise Refused(Reason.NOT_AS_SCHEMA)
         return value
 
 
-def _without_logical_types(schema: Schema) -> tuple[Schema, bool]:
-    """Return a schema without logical types other than decimals, and whether it has those."""
-    if isinstance(schema, list):
-        parts = [_without_logical_types(one) for one in schema]
-        return [part for part, _ in parts], any(has for _, has in parts)
-    if not isinstance(schema, dict):
-        return schema, False
-    decimal = schema.get("logicalType") == "decimal"
-    kept = {key: one for key, one in schema.items() if decimal or key != "logicalType"}
-    has = decimal
-    for key in ("type", "items", "values"):
-        if key in kept:
-            kept[key], inside = _without_logical_types(kept[key])
-            has = has or inside
-    if "fields" in kept:
-        fields = [{**one, "type": _without_logical_types(one["type"])} for one in kept["fields"]]
-        has = has or any(one["type"][1] for one in fields)
-        kept["fields"] = [{**one, "type": one["type"][0]} for one in fields]
-    return kept, has
-
-
-def _with_numbers(value: object) -> object:
-    """Return a value with numbers of JSON in the place of decimals."""
-    if isinstance(value, Decimal):
-        return orjson.loads(format(value, "f"))
-    if isinstance(value, dict):
-        return {name: _with_numbers(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_with_numbers(one) for one in value]
-    return value
+def _decimal(content: Any, schema: dict[Any, Any] | None, _: dict[Any, Any] | None) -> Any:
+    """Return the number of JSON that a decimal is; `ValueError` where it has too many digits."""
+    assert schema is not None
+    unscaled = int.from_bytes(content[: _LONGEST_DECIMAL + 1], "big", signed=True)
+    if len(content) > _LONGEST_DECIMAL or abs(unscaled) >= 10 ** schema["precision"]:
+        raise ValueError("a decimal has more digits than its schema says")
+    return orjson.loads(format(Decimal(unscaled).scaleb(-schema["scale"], _DIGITS), "f"))

@@ -72,9 +72,8 @@ class Codec(RecordReading):
         if columns and count >= WORTH_SCANNING and self.scanner is not None:
             from fugu.dataflows.records.column_decoding import decode_columns
 
-            return decode_columns(
-                batch, self.scanner, LARGEST_KEY_BYTES, self.wire, partial(decode_lists, self)
-            )
+            decode = partial(decode_lists, self)
+            return decode_columns(batch, self.scanner, LARGEST_KEY_BYTES, decode)
         return decode_lists(self, batch)
 
     def _unread(self, batch: Unread) -> Decoded:
@@ -109,9 +108,7 @@ class Codec(RecordReading):
     @cached_property
     def scanner(self) -> "Scanner | None":
         """Return what reads most records of a column, where that can be compiled."""
-        if self.envelope is not None or not compiled.available():
-            return None
-        if self.wire is not None and not self.wire.is_projected:
+        if self.envelope is not None or self.wire is not None or not compiled.available():
             return None
         from fugu.dataflows.records.scanner import scanner_of
 
@@ -125,8 +122,6 @@ class Codec(RecordReading):
             self.wire.prepare()
         if self.scanner is not None:
             self.scanner.read(OptionalByteColumn.of([b"{}"]))
-            if self.wire is not None:
-                self.wire.warm_up()
 
     def is_ready(self, batch: Batch) -> bool:
         """Return whether a batch can be read at once, or waits for a schema."""

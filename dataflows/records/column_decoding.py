@@ -8,7 +8,6 @@ import numpy as np
 
 from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, RefusedRecords
 from fugu.dataflows.base.columns import OptionalByteColumn
-from fugu.dataflows.records.registered import Wire
 from fugu.dataflows.records.scanned.compiled_objects import Flags
 from fugu.dataflows.records.scanner import Found, Scanner
 from fugu.operators.byte_column import ByteColumn
@@ -22,20 +21,9 @@ _FEW = 8
 Decode = Callable[[Batch], Decoded]
 
 
-def decode_columns(
-    batch: Batch, scanner: Scanner, longest_key: int, wire: Wire | None, decode: Decode
-) -> Decoded:
-    """Return what `decode` returns; it is called with lists of what is not sure.
-
-    Records that are not JSON are scanned as what their `wire` makes of them.
-    """
-    values = OptionalByteColumn.of(batch.values)
-    if wire is None:
-        found = scanner.read(values)
-    else:
-        written = wire.projected(values)
-        found = scanner.read(written.records)
-        found.sure[:] &= written.sure & (values.lengths <= scanner.max_value_bytes)
+def decode_columns(batch: Batch, scanner: Scanner, longest_key: int, decode: Decode) -> Decoded:
+    """Return what `decode` returns; it is called with lists of what is not sure."""
+    found = scanner.read(OptionalByteColumn.of(batch.values))
     keys: OptionalByteColumn | ByteColumn = (
         OptionalByteColumn.of(batch.keys) if found.keys is None else found.keys
     )

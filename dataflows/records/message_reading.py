@@ -6,7 +6,7 @@ Enums are read by name. A Timestamp is the number of milliseconds since 1970. A 
 presence, such as a number of proto3, holds its default value where a record does not name it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
@@ -20,9 +20,13 @@ if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
     from google.protobuf.message import Message
 
+MOST_FIELDS = 100_000
+"""Fields of all messages inside of one that is read whole."""
 _TIMESTAMP = "google.protobuf.Timestamp"
 
 Reading = Callable[[Any], object]
+Names = dict[str, dict[int, str]]
+"""Names of the numbers of each enum that was met."""
 
 
 class _Absent(Exception):
@@ -33,20 +37,19 @@ class MessageReader:
     """Read messages of one type."""
 
     def __init__(self, described: "Descriptor", names: tuple[str, ...], whole: bool) -> None:
-        from google.protobuf.message import DecodeError
         from google.protobuf.message_factory import GetMessageClass
 
         self._parse: Callable[[bytes], Message] = GetMessageClass(described).FromString
-        self._unreadable = (DecodeError, UnicodeDecodeError)
         self._whole = whole
-        self._fields = [(name, _path(described, name)) for name in names]
+        self._names: Names = {}
+        self._fields = [(name, _path(described, name, self._names)) for name in names]
 
     def read(self, content: bytes) -> Record:
         """Return the fields of a message by their names, or all of it."""
         try:
             message = self._parse(content)
             if self._whole:
-                return _object(message)
+                return _Values(self._names).object(message)
             record: Record = {}
             for name, path in self._fields:
                 value: Any = message
@@ -57,11 +60,13 @@ class MessageReader:
                     continue
                 record[name] = value
             return record
-        except self._unreadable:
+        except Refused:
+            raise
+        except Exception:  # of whatever kind protobuf has for such content
             raise Refused(Reason.NOT_AS_SCHEMA) from None
 
 
-def _path(described: "Descriptor", name: str) -> tuple[Reading, ...]:
+def _path(described: "Descriptor", name: str, names: Names) -> tuple[Reading, ...]:
     """Return what leads from a message to a field, step by step; `UnusableSchema` if nothing."""
     steps, readings = steps_of(name), list[Reading]()
     inside: Descriptor | None = described
@@ -83,8 +88,9 @@ def _path(described: "Descriptor", name: str) -> tuple[Reading, ...]:
             )
         inside = None if many or field is None else field.message_type
     assert field is not None
-    shown = _shown_many(field) if many else _shown(field)
-    return (*readings, shown) if shown is not None else tuple(readings)
+    if not many and field.message_type is None and field.enum_type is None:
+        return tuple(readings)
+    return (*readings, partial(_value, field, many, names))
 
 
 def _present(name: str, message: "Message") -> object:
@@ -129,48 +135,58 @@ def _value_of(field: "FieldDescriptor") -> "FieldDescriptor":
     return field
 
 
-def _shown(field: "FieldDescriptor") -> Reading | None:
-    """Return what makes a value of JSON from one of a field; None where it is one."""
-    if field.message_type is not None:
-        if field.message_type.full_name == _TIMESTAMP:
-            return _milliseconds
-        return _object
-    return None if field.enum_type is None else partial(_name, _names(field.enum_type))
+def _value(field: "FieldDescriptor", many: bool, names: Names, value: Any) -> object:
+    values = _Values(names)
+    return values.of_many(field, value) if many else values.of(field, value)
 
 
-def _shown_many(field: "FieldDescriptor") -> Reading:
-    shown = _shown(_value_of(field)) or (lambda value: value)
-    if _is_map(field):
-        return lambda items: {str(key): shown(items[key]) for key in sorted(items)}
-    return lambda items: [shown(one) for one in items]
+class _Values:
+    """Make values as JSON would have them, of one message."""
 
+    def __init__(self, names: Names) -> None:
+        self._left, self._names = MOST_FIELDS, names
 
-def _milliseconds(moment: Any) -> int:
-    return int(moment.seconds) * 1000 + int(moment.nanos) // 1_000_000
+    def of(self, field: "FieldDescriptor", value: Any) -> object:
+        """Return what one field, or one item of it, holds."""
+        if field.message_type is not None:
+            if field.message_type.full_name == _TIMESTAMP:
+                return int(value.seconds) * 1000 + int(value.nanos) // 1_000_000
+            return self.object(value)
+        return value if field.enum_type is None else self._name(field.enum_type, value)
 
+    def of_many(self, field: "FieldDescriptor", items: Any) -> object:
+        """Return what a list or a map holds."""
+        inner = _value_of(field)
+        if _is_map(field):
+            return {str(key): self.of(inner, items[key]) for key in sorted(items)}
+        return [self.of(inner, one) for one in items]
 
-def _names(described: "EnumDescriptor") -> dict[int, str]:
-    """Return the name of each number, the first one where there are several."""
-    names: dict[int, str] = {}
-    for value in described.values:
-        names.setdefault(value.number, value.name)
-    return names
+    def object(self, message: "Message") -> Record:
+        """Return a message, with names as they are in the text.
 
+        A few bytes may stand for many fields that are left out; there is an end to that.
+        """
+        fields = cast("Descriptor", message.DESCRIPTOR).fields
+        self._left -= len(fields)
+        if self._left < 0:
+            raise Refused(Reason.TOO_LARGE)
+        record: Record = {}
+        for field in fields:
+            if field.has_presence and not message.HasField(field.name):
+                continue
+            value = getattr(message, field.name)
+            kind = self.of_many if field.is_repeated else self.of
+            record[field.name] = kind(field, value)
+        return record
 
-def _name(names: Mapping[int, str], number: int) -> str:
-    try:
-        return names[number]
-    except KeyError:
-        raise Refused(Reason.NOT_AS_SCHEMA) from None
-
-
-def _object(message: "Message") -> Record:
-    """Return a message as JSON would have it, with names as they are in the text."""
-    record: Record = {}
-    for field in cast("Descriptor", message.DESCRIPTOR).fields:
-        if field.has_presence and not message.HasField(field.name):
-            continue
-        value = getattr(message, field.name)
-        shown = _shown_many(field) if field.is_repeated else _shown(field)
-        record[field.name] = value if shown is None else shown(value)
-    return record
+    def _name(self, described: "EnumDescriptor", number: int) -> str:
+        """Return the name of a number, the first one where there are several."""
+        names = self._names.get(described.full_name)
+        if names is None:
+            names = self._names[described.full_name] = {}
+            for value in described.values:
+                names.setdefault(value.number, value.name)
+        try:
+            return names[number]
+        except KeyError:
+            raise Refused(Reason.NOT_AS_SCHEMA) from None

@@ -5,11 +5,10 @@ A record begins with the place of its type in the text, as Confluent's serialize
 
 from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.files.proto_compiler import MAIN, UnusableText, descriptors_of
+from fugu.dataflows.files.proto_compiler import MAIN, SECONDS, UnusableText, descriptors_of
 from fugu.dataflows.records.json_fields import Record, Refused
 from fugu.dataflows.records.message_reading import MessageReader
 from fugu.dataflows.records.unusable_schema import UnusableSchema
@@ -18,11 +17,12 @@ if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FileDescriptor
     from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
-    from fugu.dataflows.records.protobuf_program import MessageProgram
-
 _MOST_NESTED = 32
 """Types inside of types that a record may name."""
 _LONGEST_VARINT = 10
+_MOST_MEMORY = 500_000_000
+_BYTES_A_FIELD = 4
+"""A message of two bytes takes eight for each field of its type, whether it is there or not."""
 
 
 class ProtobufSchema:
@@ -30,6 +30,7 @@ class ProtobufSchema:
 
     def __init__(self, file: "FileDescriptor", names: Iterable[str], whole: bool) -> None:
         self._file, self._names, self._whole = file, tuple(dict.fromkeys(names)), whole
+        self._longest = _MOST_MEMORY // (_BYTES_A_FIELD * max(1, _most_repeated_fields(file)))
         self._readers: dict[tuple[int, ...], MessageReader | str] = {}
 
     @classmethod
@@ -39,6 +40,7 @@ class ProtobufSchema:
         names: Iterable[str],
         others: Mapping[str, str] | None = None,
         whole: bool = False,
+        seconds: float = SECONDS,
     ) -> "ProtobufSchema":
         """Compile a text, and those that it imports; `UnusableSchema` says why not.
 
@@ -47,29 +49,24 @@ class ProtobufSchema:
         from google.protobuf.descriptor_pool import DescriptorPool
 
         try:
-            files = _files(text, others or {})
-        except UnusableText as error:
-            raise UnusableSchema(str(error)) from None
-        pool = DescriptorPool()
-        try:
-            for file in files:
+            pool = DescriptorPool()
+            for file in _files(text, others or {}, seconds):
                 pool.Add(file)
             return cls(pool.FindFileByName(MAIN), names, whole)
-        except (TypeError, KeyError):  # such as a type that nobody describes
-            raise UnusableSchema("is no schema of Protocol Buffers") from None
-
-    @classmethod
-    def made_up(cls) -> "ProtobufSchema":
-        """Return a schema that comes with Protocol Buffers."""
-        from google.protobuf.timestamp_pb2 import DESCRIPTOR
-
-        return cls(DESCRIPTOR, ["seconds"], whole=False)
+        except UnusableText as error:
+            raise UnusableSchema(str(error)) from None
+        except Exception as error:  # of whatever kind, such as for a type that nobody describes
+            raise UnusableSchema(
+                f"is no schema of Protocol Buffers ({type(error).__name__})"
+            ) from None
 
     def read(self, content: bytes) -> Record:
         """Return the fields of a record by their names, or the whole message.
 
         `UnusableSchema` says that its type cannot hold them.
         """
+        if len(content) > self._longest:
+            raise Refused(Reason.TOO_LARGE)
         places, begin = _places(content)
         reader = self._readers.get(places)
         if reader is None:
@@ -77,16 +74,6 @@ class ProtobufSchema:
         if isinstance(reader, str):
             raise UnusableSchema(reader)
         return reader.read(content[begin:])
-
-    @cached_property
-    def program(self) -> "MessageProgram | None":
-        """Return what compiled code reads the first type by, where it can; it needs numba."""
-        from fugu.dataflows.records.protobuf_program import message_program
-
-        types = list(self._file.message_types_by_name.values())
-        if self._whole or not types or isinstance(self._reader((0,)), str):
-            return None
-        return message_program(types[0], self._names)
 
     def check(self) -> None:
         """Raise `UnusableSchema` where the first type of the text cannot hold the fields."""
@@ -105,9 +92,29 @@ class ProtobufSchema:
             return MessageReader(cast("Descriptor", described), self._names, self._whole)
         except UnusableSchema as error:
             return str(error)
+        except Exception as error:  # of whatever kind, for a descriptor that nobody foresaw
+            return f"is no schema of Protocol Buffers ({type(error).__name__})"
 
 
-def _files(text: str, others: Mapping[str, str]) -> "Sequence[FileDescriptorProto]":
+def _most_repeated_fields(file: "FileDescriptor") -> int:
+    """Return how many fields a type has at most of which a message may hold any number."""
+    most, known = 0, set[str]()
+    left = [(one, False) for one in file.message_types_by_name.values()]
+    while left:
+        described, many = left.pop()
+        key = f"{described.full_name} {many}"
+        if key in known:
+            continue
+        known.add(key)
+        most = max(most, len(described.fields) if many else 0)
+        left += [(one, False) for one in described.nested_types]
+        for field in described.fields:
+            if field.message_type is not None:
+                left.append((field.message_type, many or field.is_repeated))
+    return most
+
+
+def _files(text: str, others: Mapping[str, str], seconds: float) -> "Sequence[FileDescriptorProto]":
     """Return descriptors of a text and of what it imports, those first that others import.
 
     Serializers of Python register descriptors instead of texts, in base64.
@@ -116,14 +123,16 @@ def _files(text: str, others: Mapping[str, str]) -> "Sequence[FileDescriptorProt
 
     main = _described(MAIN, text)
     if main is None:
-        return FileDescriptorSet.FromString(descriptors_of(text, others)).file
+        return FileDescriptorSet.FromString(descriptors_of(text, others, seconds)).file
     described = {name: _described(name, one) for name, one in others.items()}
     if None in described.values():
         raise UnusableText("is a descriptor, and imports a text")
     files = [*(one for one in described.values() if one is not None), main]
     known = {one for file in files for one in file.dependency} - described.keys()
+    if not known:
+        return files
     imports = "".join(f'import "{one}";' for one in sorted(known))
-    with_types = descriptors_of(f'syntax = "proto3";{imports}', {})
+    with_types = descriptors_of(f'syntax = "proto3";{imports}', {}, seconds)
     beside = [one for one in FileDescriptorSet.FromString(with_types).file if one.name != MAIN]
     return [*beside, *files]
 

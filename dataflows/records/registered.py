@@ -3,39 +3,42 @@
 A dead letter has the id of a schema only where the registry knows it: other bytes may be anything.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+from threading import Thread
+from typing import ClassVar, Literal, Protocol
 
-import numpy as np
 import orjson
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.base.columns import OptionalByteColumn
-from fugu.dataflows.files.proto_compiler import refuse_without_compiler
+from fugu.dataflows.files.proto_compiler import SECONDS, refuse_without_compiler
 from fugu.dataflows.records.avro import AvroSchema
 from fugu.dataflows.records.json_fields import Refused
 from fugu.dataflows.records.protobuf import ProtobufSchema
-from fugu.dataflows.records.schema_ids import PREFIX_BYTES, prefix_of, rows_by_schema, schema_id
+from fugu.dataflows.records.schema_ids import PREFIX_BYTES, ids_in, prefix_of, schema_id
 from fugu.dataflows.records.unusable_schema import UnusableSchema
 
-if TYPE_CHECKING:
-    from fugu.dataflows.records.scanned.projection import Projected, Projecting
+log = logging.getLogger(__name__)
 
 SchemaKind = Literal["avro", "json_schema", "protobuf"]
 _KINDS = {"avro": "AVRO", "json_schema": "JSON", "protobuf": "PROTOBUF"}
-_MADE_UP = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "long"}]}
 OF_UNKNOWN_SCHEMA = prefix_of(2**32 - 1)
 """Stand for a record whose schema is unknown, whatever the registry says: no id is as large."""
 
 
 @dataclass(frozen=True)
 class SchemaText:
-    """Hold a schema as a registry has it, and those that it refers to, by name."""
+    """Hold a schema as a registry has it, and those that it refers to, by name.
+
+    `problem` says why it is not used, whatever it holds. To prepare it may take so many `seconds`.
+    """
 
     kind: str
     text: str
     references: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+    seconds: float = field(default=SECONDS, compare=False)
 
 
 class Schemas(Protocol):
@@ -60,8 +63,8 @@ class Schemas(Protocol):
         """Raise `ConfigurationError` where nothing can be asked."""
         ...
 
-    def are_there(self, contents: Iterable[bytes | None]) -> bool:
-        """Return whether all schemas of some records are known; ask for those that are not."""
+    def are_there(self, numbers: Set[int]) -> bool:
+        """Return whether all schemas of these ids are known; ask for those that are not."""
         ...
 
     def text_of(self, number: int) -> SchemaText | None:
@@ -81,19 +84,6 @@ class Wire(Protocol):
         """Return whether `read` returns nothing but fields, by their names or paths."""
         ...
 
-    @property
-    def is_projected(self) -> bool:
-        """Return whether compiled code finds fields in most records."""
-        ...
-
-    def projected(self, records: OptionalByteColumn) -> "Projected":
-        """Return the fields of records as JSON, where compiled code is sure of them."""
-        ...
-
-    def warm_up(self) -> None:
-        """Compile what finds fields, before the first record waits for it."""
-        ...
-
     def read(self, content: bytes) -> object:
         """Return what JSON would hold; `Refused` if content is nothing of this format."""
         ...
@@ -110,11 +100,6 @@ class Wire(Protocol):
 class RecordSchema(Protocol):
     """Read content of one schema."""
 
-    @property
-    def program(self) -> "Projecting | None":
-        """Return what compiled code reads the fields by, where it can."""
-        ...
-
     def read(self, content: bytes) -> object:
         """Return the value, or its fields; `Refused` if content is not as the schema says."""
         ...
@@ -130,23 +115,6 @@ class RawAvro:
 
     schema: AvroSchema
     is_flat: ClassVar[bool] = False
-    whole: bool = False
-
-    @property
-    def is_projected(self) -> bool:
-        """Return whether compiled code finds fields in most records."""
-        return not self.whole and self.schema.program is not None
-
-    def projected(self, records: OptionalByteColumn) -> "Projected":
-        """Return the fields of records as JSON, where compiled code is sure of them."""
-        from fugu.dataflows.records.scanned.projection import projected
-
-        assert self.schema.program is not None
-        return projected(records, 0, [(np.arange(len(records)), self.schema.program)])
-
-    def warm_up(self) -> None:
-        """Compile what finds fields."""
-        self.projected(OptionalByteColumn.of([b"\0"]))
 
     def read(self, content: bytes) -> object:
         """Return the value."""
@@ -173,40 +141,13 @@ class Registered:
     whole: bool = False
     _known: "dict[int, RecordSchema | str]" = field(default_factory=dict)
     """Schemas, or why they are not used."""
+    _at_work: list[Thread] = field(default_factory=list)
+    """What prepares schemas beside the dataflow."""
 
     @property
     def is_flat(self) -> bool:
         """Return whether records are read field by field."""
         return self.kind == "protobuf" and not self.whole
-
-    @property
-    def is_projected(self) -> bool:
-        """Return whether compiled code finds fields in most records."""
-        return self.kind != "json_schema" and not self.whole
-
-    def projected(self, records: OptionalByteColumn) -> "Projected":
-        """Return the fields of records as JSON, where compiled code is sure of them."""
-        from fugu.dataflows.records.scanned.projection import projected
-
-        rows = rows_by_schema(records)
-        known = [(own, self._program(number)) for number, own in rows.items()]
-        parts = [(own, program) for own, program in known if program is not None]
-        return projected(records, PREFIX_BYTES, parts)
-
-    def warm_up(self) -> None:
-        """Compile what finds fields, of a schema that is made up."""
-        from fugu.dataflows.records.scanned.projection import projected
-
-        schema: RecordSchema = AvroSchema.of(_MADE_UP, ["a"])
-        if self.kind == "protobuf":
-            schema = ProtobufSchema.made_up()
-        assert schema.program is not None
-        row = np.zeros(1, dtype=np.int64)
-        projected(OptionalByteColumn.of([b"\0\0"]), 0, [(row, schema.program)])
-
-    def _program(self, number: int) -> "Projecting | None":
-        known = self._schema(number)
-        return None if known is None or isinstance(known, str) else known.program
 
     def _schema(self, number: int) -> "RecordSchema | str | None":
         """Return a schema, or why it is not used; None where the registry has none of this id."""
@@ -219,6 +160,10 @@ class Registered:
                 known = self._compiled(found)
             except UnusableSchema as error:
                 known = str(error)
+            except Exception as error:  # of whatever kind that nobody foresaw
+                known = f"cannot be prepared ({type(error).__name__})"
+            if isinstance(known, str):
+                log.warning("schema %d of %s is not used: it %s", number, self.schemas.url, known)
             self._known[number] = known
         return known
 
@@ -248,20 +193,37 @@ class Registered:
             refuse_without_compiler()
 
     def is_ready(self, contents: Iterable[bytes | None]) -> bool:
-        """Return whether all their schemas are there."""
-        return self.schemas.are_there(contents)
+        """Return whether all their schemas are there; what is not prepared is begun with."""
+        numbers = ids_in(contents)
+        if not self.schemas.are_there(numbers):
+            return False
+        missing = {one for one in numbers - self._known.keys() if self.schemas.text_of(one)}
+        if missing and not any(one.is_alive() for one in self._at_work):
+            thread = Thread(target=self._prepare_all, args=(missing,), daemon=True)
+            self._at_work[:] = [thread]
+            thread.start()
+        return not missing
+
+    def _prepare_all(self, numbers: Set[int]) -> None:
+        for number in sorted(numbers):
+            self._schema(number)
 
     def check(self, found: SchemaText) -> None:
         """Raise `UnusableSchema` where records of a schema are not read, or hold not all fields."""
         self._compiled(found).check()
 
     def _compiled(self, found: SchemaText) -> "RecordSchema":
+        if found.problem:
+            raise UnusableSchema(found.problem)
         if found.kind != _KINDS[self.kind]:
-            raise UnusableSchema(f"is of kind {found.kind}")
+            kind = found.kind if found.kind in _KINDS.values() else "another"
+            raise UnusableSchema(f"is of kind {kind}")
         if self.kind == "json_schema":
             return _AnyJson()
         if self.kind == "protobuf":
-            return ProtobufSchema.of(found.text, self.names, found.references, self.whole)
+            return ProtobufSchema.of(
+                found.text, self.names, found.references, self.whole, found.seconds
+            )
         try:
             others = {name: orjson.loads(text) for name, text in found.references.items()}
             return AvroSchema.of(orjson.loads(found.text), self.names, others)
@@ -276,8 +238,6 @@ def subject_of(topic: str) -> str:
 
 class _AnyJson:
     """Read JSON, whatever its schema says."""
-
-    program = None
 
     def read(self, content: bytes) -> object:
         try:

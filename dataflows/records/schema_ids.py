@@ -1,9 +1,10 @@
 """Read and write the id of a schema in front of content, as Confluent's serializers do."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from fugu.dataflows.base.columns import OptionalByteColumn
-from fugu.operators.mechanism import Integers
 
 MAGIC = 0
 """The first byte."""
@@ -24,13 +25,11 @@ def prefix_of(number: int) -> bytes:
     return bytes([MAGIC]) + number.to_bytes(PREFIX_BYTES - 1, "big")
 
 
-def rows_by_schema(records: OptionalByteColumn) -> dict[int, Integers]:
-    """Return the rows that begin with the id of each schema; others are left out."""
-    content = np.ascontiguousarray(records.content)
-    begins, lengths = records.begins, records.lengths
-    rows = np.flatnonzero(lengths >= PREFIX_BYTES)
-    heads = content[begins[rows][:, None] + np.arange(PREFIX_BYTES)].astype(np.int64)
-    ids = heads[:, 1:] @ (256 ** np.arange(PREFIX_BYTES - 2, -1, -1))
-    fitting = (heads[:, 0] == MAGIC) & (ids <= LARGEST_ID)
-    rows, ids = rows[fitting], ids[fitting]
-    return {int(number): rows[ids == number] for number in np.unique(ids)}
+def ids_in(contents: Iterable[bytes | None]) -> set[int]:
+    """Return the ids of all schemas that some of these begin with."""
+    if not isinstance(contents, OptionalByteColumn):
+        return {one for content in contents if (one := schema_id(content)) is not None}
+    begins = contents.begins[contents.lengths >= PREFIX_BYTES]
+    heads = contents.content[begins[:, None] + np.arange(PREFIX_BYTES)].astype(np.int64)
+    numbers = np.unique(heads @ 256 ** np.arange(PREFIX_BYTES - 1, -1, -1))
+    return set(numbers[numbers <= LARGEST_ID].tolist())  # and MAGIC is 0

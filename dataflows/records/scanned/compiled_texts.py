@@ -98,24 +98,3 @@ def _after_character(content: Bytes, at: np.uint64, end: np.uint64) -> np.uint64
             if byte < 0x80 or byte > 0xBF:
                 return NOWHERE
     return at + following + ONE
-
-
-INVALID, TO_ESCAPE, AS_IT_IS = range(3)
-"""Forms of a text: no UTF-8; one that JSON writes with escapes; one that it writes as it is."""
-
-
-@part
-def text_form(content: Bytes, begin: np.uint64, end: np.uint64) -> int:
-    """Return the form of a text without quotes."""
-    at, form = begin, AS_IT_IS
-    while at < end:
-        byte = content[at]
-        if byte >= 0x80:
-            at = _after_character(content, at, end)
-            if at == NOWHERE:
-                return INVALID
-        else:
-            if _CLASSES[byte] != _PLAIN:
-                form = TO_ESCAPE
-            at += ONE
-    return form

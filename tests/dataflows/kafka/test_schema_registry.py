@@ -46,10 +46,10 @@ def written_by(*numbers: int) -> list[bytes]:
     return [b"\0" + number.to_bytes(4, "big") for number in numbers]
 
 
-def is_told(registry: SchemaRegistry, contents: list[bytes], seconds: float) -> bool:
+def is_told(registry: SchemaRegistry, numbers: set[int], seconds: float) -> bool:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        if registry.are_there(contents):
+        if registry.are_there(numbers):
             return True
         if registry.away_since is not None:
             return False
@@ -59,20 +59,20 @@ def is_told(registry: SchemaRegistry, contents: list[bytes], seconds: float) -> 
 
 def test_an_id_that_the_registry_does_not_know_is_told() -> None:
     with answering(NO_SCHEMA) as registry:
-        assert is_told(registry, written_by(7), 5.0)
+        assert is_told(registry, {7}, 5.0)
         assert registry.text_of(7) is None
 
 
 def test_a_proxy_that_finds_no_registry_holds_records_back_and_refuses_none() -> None:
     with answering(NO_ROUTE) as registry:
-        assert not is_told(registry, written_by(7), 5.0)
+        assert not is_told(registry, {7}, 5.0)
         assert registry.away_since is not None
 
 
 @pytest.mark.parametrize("status", [401, 500])
 def test_a_registry_that_answers_and_tells_nothing_is_not_called_silent(status: int) -> None:
     with answering(b'{"error_code":1,"message":"canary"}', status=status) as registry:
-        assert not is_told(registry, written_by(7), 5.0)
+        assert not is_told(registry, {7}, 5.0)
         assert registry.away_since is not None
         [notice] = RegistryAway("raw", registry).notices(registry.away_since + 61)
     assert notice.text == (
@@ -88,7 +88,7 @@ def test_more_unknown_ids_than_can_be_asked_for_in_a_while_do_not_stop_a_partiti
     monkeypatch.setattr(schema_registry, "_UNKNOWN_FOR", 0.1)
     monkeypatch.setattr(schema_registry, "_AT_ONCE", 4)
     with answering(NO_SCHEMA, seconds=0.01) as registry:
-        assert is_told(registry, written_by(*range(1, 31)), 5.0)
+        assert is_told(registry, set(range(1, 31)), 5.0)
 
 
 def test_ids_that_no_registry_gives_are_not_asked_for() -> None:

@@ -116,13 +116,13 @@ def test_a_pipeline_reads_raw_avro_by_a_schema_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("schema", "problem"),
     [
-        ({"type": "array", "items": "null"}, "lists whose items take no bytes"),
+        ({"type": "array", "items": "null"}, "lists whose items take hardly any bytes"),
         (
             {
                 "type": "array",
                 "items": {"type": "record", "name": "Nothing", "fields": []},
             },
-            "lists whose items take no bytes",
+            "lists whose items take hardly any bytes",
         ),
         (
             {
@@ -262,7 +262,7 @@ def test_an_avro_record_is_drawn_as_a_line_that_the_same_pipeline_reads(tmp_path
 
 
 def test_a_decimal_beyond_all_numbers_of_json_is_refused() -> None:
-    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 4000, "scale": 0}
+    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 1000, "scale": 0}
     schema = AvroSchema.of(
         {"type": "record", "name": "R", "fields": [{"name": "watts", "type": decimal}]}, ["watts"]
     )
