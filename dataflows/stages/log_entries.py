@@ -8,7 +8,7 @@ holds is raw data of the trusted zone, with access rules of its own.
 
 from dataclasses import dataclass
 
-from fugu.dataflows.base.errors import FuguError, StartRefused
+from fugu.dataflows.base.errors import FuguError, OtherVersion, StartRefused
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.stages.window_people import WindowPeople
 from fugu.dataflows.state.row_block import read, written
@@ -116,6 +116,8 @@ def read_entry(content: bytes | None, place: str) -> Entry:
         if "people" in header:
             return WindowPeople.of(header, body)
         return PartialSums.of(header, body)
+    except OtherVersion as other:
+        raise OtherVersion(place, other.found, other.read) from None
     except (StartRefused, ValueError, KeyError, TypeError):
         raise FuguError(
             f"{place} was not written by this pipeline; something else writes to its internal "

@@ -8,10 +8,15 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from fugu.dataflows.base.errors import NEW_PIPELINE, OVER_NEW_RECORDS, StartRefused
+from fugu.dataflows.base.errors import (
+    NEW_PIPELINE,
+    OVER_NEW_RECORDS,
+    OtherVersion,
+    StartRefused,
+)
 
-FORMAT: Final = 2
-"""The newest format that this version reads."""
+FORMAT: Final = 3
+"""The format that this version writes, and the only one that it reads."""
 
 
 class FormerLaw(BaseModel):
@@ -41,20 +46,17 @@ class Fingerprint(BaseModel):
     where every partition began when the pipeline was created, and begins again until the first
     snapshot;
     `rotated_at`, the first source offset of every partition that is drawn with the key of epoch 1,
-    2, ...; `upgraded_at`, the first source offset of every partition that this version read, where
-    the version of Fugu before began the state; `former`, where earlier releases are, and their
-    laws, oldest first. `layout` counts changes of what is kept beside the mechanism's own columns.
-    `redriven` counts how often refused records were driven again; `strangers` are pseudonyms, by
-    sink topic, of streams of which nobody knows what they have spent. `partitions_begun` is how
-    many partitions there were when an aggregate began, if that changed since; its log says when.
-    `sealed` says that the internal log of an aggregate holds no own entry without a seal.
+    2, ...; `former`, where earlier releases are, and their laws, oldest first. `redriven` counts
+    how often refused records were driven again; `strangers` are pseudonyms, by sink topic, of
+    streams of which nobody knows what they have spent. `partitions_begun` is how many partitions
+    there were when an aggregate began, if that changed since; its log says when. `sealed` says that
+    the internal log of an aggregate holds no own entry without a seal.
     The source may be an internal topic, whose records come from the topic of `origin`.
-    Format 2 has `former`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    format: Literal[1, 2] = 1
+    format: Literal[3] = FORMAT
     pipeline: str
     steps: list[str]
     operator: str
@@ -81,8 +83,6 @@ class Fingerprint(BaseModel):
     dead_letters_begin: dict[str, int]
     ledger_begin: dict[str, int]
     rotated_at: list[dict[str, int]] = []
-    layout: int = 1
-    upgraded_at: dict[str, int] = {}
     former: list[FormerLaw] = []
     redriven: int = 0
     strangers: dict[str, list[str]] = {}
@@ -114,10 +114,6 @@ class Fingerprint(BaseModel):
         return {name: identity for name, identity in topics.items() if name}
 
 
-_UPGRADE = (
-    "another version of Fugu wrote the state; if it was the one before this, let that one stop "
-    "gracefully and run fugu state upgrade, which keeps all budgets, or says how to finish"
-)
 _MIGRATE = (
     "Restore the file as it was, stop the pipeline with it, and run fugu migrate OLD NEW with it "
     "and the new file: it carries all budgets over, or says why it cannot"
@@ -132,14 +128,12 @@ _ADVICE = {
     "steps": "this version of Fugu names the dataflow's steps otherwise, which would drop their "
     "state; run the version that wrote the state, or " + NEW_PIPELINE,
     "operator": _MIGRATE,
-    "implementation": _UPGRADE,
-    "layout": _UPGRADE,
+    "implementation": "another version of Fugu wrote the state, and this version cannot read it; "
+    "run the version that wrote it, or " + NEW_PIPELINE,
     "law": "epsilon, alphabet, model or budget changed (or window, threshold, warm_up or empty of "
     "a temporal operator). " + _MIGRATE,
     "reading": "source.value, timestamp, partitioner or dedupe, or operator.alphabet, other, ticks "
-    "or null changed, so the same records would be read as others. A name with a point or a "
-    "bracket in it is a path since this version of Fugu: for one field of that name write it in "
-    "backticks and quotes ('`odd.name`'), and nothing has changed. If it is partitioner alone, "
+    "or null changed, so the same records would be read as others. If it is partitioner alone, "
     "stop with the old one and run fugu state repartition. Otherwise: " + _MIGRATE,
     "version": _MIGRATE,
     "key_epoch": "the state was rotated to another key; use the key file that fugu state rotate "
@@ -177,15 +171,26 @@ NOT_IN_KAFKA = (
 _NEVER_SHOWN = {"law", "reading", "secret_check"}
 
 
+def read_fingerprint(said: object, where: str) -> Fingerprint:
+    """Return what `where` says; `ValidationError` where it is damaged.
+
+    Raises `OtherVersion` where another version of Fugu wrote it.
+    """
+    found = said.get("format") if isinstance(said, dict) else None
+    if isinstance(found, int) and found != FORMAT:
+        raise OtherVersion(where, found, FORMAT)
+    return Fingerprint.model_validate(said)
+
+
 def check_same(stored: Fingerprint, current: Fingerprint, *, in_kafka: bool = False) -> None:
     """Refuse, naming every field that changed, unless both are the same pipeline.
 
-    The law of another version of Fugu is compared by `fugu state upgrade`.
+    Another implementation has another law, of which nothing is said beside it.
     """
     problems = []
-    others = stored.implementation != current.implementation or stored.layout != current.layout
+    another = stored.implementation != current.implementation
     for name, advice in _ADVICE.items():
-        if name == "law" and others:
+        if name == "law" and another:
             continue
         before, now = getattr(stored, name), getattr(current, name)
         if before != now:

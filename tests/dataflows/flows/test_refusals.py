@@ -13,6 +13,7 @@ from tests.docs.test_names import ROOT
 
 REFUSALS = {
     "StartRefused",
+    "OtherVersion",
     "StateInUse",
     "StartContended",
     "TakenOver",
@@ -55,7 +56,9 @@ TABLE = {
     "flows/state_in_kafka.py find_state": LOOK,
     "kafka/native/group_member.py NativeGroupMember.committed": GIVEN,
     "kafka/native/group_member.py NativeGroupMember.poll": LATER + "no right to join the group",
+    "stages/log_entries.py read_entry": LATER + "a process of another version writes to the log",
     "state/chain_reader.py ChainReader.require_whole": GIVEN,
+    "state/changelog.py read": GIVEN,
     "state/state_topic.py StateTopic.create": LATER
     + "the state topic has other partitions than the source, when a state begins",
     "state/state_topic.py StateTopic.read": LOOK,
@@ -111,9 +114,9 @@ TABLE = {
     "state/directory.py StateDirectory.stored": LOOK,
     "state/directory.py StateDirectory.require_startable": LOOK,
     "state/directory.py _fingerprint": LOOK,
-    "state/directory.py _refuse_newer": LOOK,
     "state/exchange.py Exchange.is_decided": COMMAND,
     "state/fingerprint.py check_same": LOOK,
+    "state/fingerprint.py read_fingerprint": LOOK,
     "state/lease_file.py LeaseFile.read": LOOK,
     "state/moved_rows.py moved_rows": COMMAND,
     "state/redrive.py Driven.require_number": COMMAND,
