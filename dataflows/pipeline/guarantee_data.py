@@ -39,12 +39,8 @@ def read_guarantee(data: dict[str, Any]) -> Guarantee:
         for name in ("accounting", "assumptions", "not_covered")
     }
     epsilon = inf if data["epsilon"] is None else data["epsilon"]
-    typed = {"neighbours": read_neighbours(data["neighbours"]), "loss": _read_loss(data["loss"])}
-    return checked_guarantee(Guarantee(**{**data, **points, **lists, **typed, "epsilon": epsilon}))
-
-
-def checked_guarantee(guarantee: Guarantee) -> Guarantee:
-    """Return a promise that was read from JSON; `ValueError` for one that none can be."""
+    typed = {"neighbours": _read_neighbours(data["neighbours"]), "loss": _read_loss(data["loss"])}
+    guarantee = Guarantee(**{**data, **points, **lists, **typed, "epsilon": epsilon})
     if guarantee.per in ("window", "period") and guarantee.window is None:
         raise ValueError("window: missing")
     if 0 in (guarantee.window, guarantee.tick_milliseconds):
@@ -52,24 +48,18 @@ def checked_guarantee(guarantee: Guarantee) -> Guarantee:
     return checked(guarantee)
 
 
-def read_neighbours(data: dict[str, Any]) -> Neighbours:
-    """Return the neighbouring relation."""
+def read_point(data: dict[str, Any]) -> Point:
+    """Return a point with the sentence that it was written with, whose braces hold no fields."""
+    sentence = data["sentence"].replace("{", "{{").replace("}", "}}")
+    return checked(Point(data["name"], sentence).of(**data["numbers"]))
+
+
+def _read_neighbours(data: dict[str, Any]) -> Neighbours:
     return checked(Neighbours(**{**data, "kept": tuple(data["kept"])}))
 
 
-def point_in_words(name: str, words: str) -> Point:
-    """Return a point whose sentence is complete: whatever is in it, it has no fields."""
-    return Point(name, words.replace("{", "{{").replace("}", "}}"))
-
-
-def read_point(data: dict[str, Any]) -> Point:
-    """Return a point with the sentence that it was written with."""
-    return checked(point_in_words(data["name"], data["sentence"]).of(**data["numbers"]))
-
-
 def _read_loss(data: dict[str, Any] | None) -> Loss | None:
-    """Return the loss; None for a type of a later version, whose epsilon and delta hold as well."""
-    if data is None or data["type"] not in _LOSSES:
+    if data is None:
         return None
     content = {name: entry for name, entry in data.items() if name != "type"}
     loss: Loss = _LOSSES[data["type"]](**content)
@@ -89,8 +79,7 @@ def _data(value: Any) -> Any:
 
 
 def _identity(value: Any) -> Any:
-    """Return names and numbers alone, without what is as it is by default: a later version may
-    have more fields."""
+    """Return names and numbers alone, without what is as it is by default."""
     if isinstance(value, Point):
         return [value.name, dict(value.numbers)]
     if isinstance(value, tuple):

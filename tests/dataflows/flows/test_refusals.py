@@ -144,6 +144,7 @@ TABLE = {
     "publishing/lease.py Leases._require_own": LOOK,
     "publishing/lease.py Leases.require_held": LATER + "another process claims the state",
     "publishing/ledger_topic.py find_ledger": LOOK,
+    "publishing/promise.py Promise.read": LOOK,
     "publishing/registration.py register": LATER
     + "another pipeline is entered at once; exits with 1",
     "publishing/registration.py _refuse_a_second_sink": LOOK,

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.errors import ConfigurationError, OtherVersion
 from fugu.dataflows.kinds import KINDS
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id, read_guarantee
 from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
@@ -209,7 +209,8 @@ def test_a_model_of_the_private_topic_is_warned_of_where_it_is_published(tmp_pat
 def test_keys_of_a_later_version_are_passed_over_and_another_format_is_not(tmp_path: Path) -> None:
     content = orjson.loads(promised("grr", tmp_path).value())
     assert Promise.read(orjson.dumps({**content, "later": 1})) == promised("grr", tmp_path)
-    assert Promise.read(orjson.dumps({**content, "format": 2})) is None
+    with pytest.raises(OtherVersion, match="the promise has format 2: another version"):
+        Promise.read(orjson.dumps({**content, "format": 2}))
     assert Promise.read(b"null") is None
 
 
