@@ -168,8 +168,10 @@ def damaged_entry(key: bytes, value: bytes | None) -> UnreadableEntry | None:
 
 
 def _unreadable(content: dict[str, Any], other_format: int | None = None) -> UnreadableEntry:
-    names = ("pipeline", "source", "source_identity")
-    return UnreadableEntry(*(str(content[name]) for name in names), other_format)
+    pipeline, source, identity = (
+        str(content[name]) for name in ("pipeline", "source", "source_identity")
+    )
+    return UnreadableEntry(pipeline, source, identity, other_format)
 
 
 def _read_pipeline(content: dict[str, Any]) -> PipelineEntry | UnreadableEntry:

@@ -82,28 +82,7 @@ def test_another_law_than_that_of_the_releases_is_refused(tmp_path: Path) -> Non
         other.mechanism()
 
 
-FORMER_CHOICES = {"mode": "optimal", "distance": "hamming", "kernel": "heuristic"}
-
-
-@pytest.mark.parametrize(
-    ("kind", "former"),
-    [
-        ("crr", {"accept_unsound": False}),
-        ("robust_crr", {"accept_unsound": True}),
-        ("planned_crr", {"accept_unsound": False, **FORMER_CHOICES}),
-    ],
-)
-def test_keys_of_earlier_versions_that_changed_nothing_are_read_over(
-    kind: str, former: dict[str, Any], tmp_path: Path
-) -> None:
-    written = promised(kind, tmp_path)
-    before = written.model_copy(update={"operator": {**written.operator, **former}})
-    assert before.mechanism().law_digest().hex() == written.law.digest
-    with pytest.raises(ConfigurationError, match="accept_unsound: unknown key"):
-        example_of(kind, tmp_path, former)
-
-
-def test_a_key_that_no_version_took_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_key_is_refused(tmp_path: Path) -> None:
     written = promised("planned_crr", tmp_path)
     other = written.model_copy(update={"operator": {**written.operator, "windows": 3}})
     with pytest.raises(ConfigurationError, match="does not know"):
