@@ -21,9 +21,9 @@ _LARGEST_NUMBER = 2**60
 class PolicyChange:
     """Hold a policy that was added, replaced or removed, in the words of the mechanism.
 
-    `offset` is that of its record in the topic of policies; None where an earlier version of Fugu
-    wrote it. Every process writes changes in order and leaves none out that is not in the log, so
-    that offsets of first copies rise, and a change which stands in the log twice is told once.
+    `offset` is that of its record in the topic of policies; None where there is no such topic, as
+    in an audit. Every process writes changes in order and leaves none out that is not in the log,
+    so that offsets of first copies rise, and a change which stands in the log twice is told once.
     """
 
     content: bytes
@@ -104,7 +104,7 @@ def read_entry(content: bytes | None, place: str) -> Entry:
         header, body = read(content or b"")
         if "policy_change" in header:
             content = body.take(header["policy_change"], "u1").tobytes()
-            return PolicyChange(content, header.get("offset"))
+            return PolicyChange(content, header["offset"])
         if "policies_covered" in header:
             return PoliciesCovered(header["policies_covered"])
         if "partitions_moved" in header:
