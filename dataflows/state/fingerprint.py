@@ -133,8 +133,8 @@ _ADVICE = {
     "law": "epsilon, alphabet, model or budget changed (or window, threshold, warm_up or empty of "
     "a temporal operator). " + _MIGRATE,
     "reading": "source.value, timestamp, partitioner or dedupe, or operator.alphabet, other, ticks "
-    "or null changed, so the same records would be read as others. If it is partitioner alone, "
-    "stop with the old one and run fugu state repartition. Otherwise: " + _MIGRATE,
+    "or when_null changed, so the same records would be read as others. If it is partitioner "
+    "alone, stop with the old one and run fugu state repartition. Otherwise: " + _MIGRATE,
     "version": _MIGRATE,
     "key_epoch": "the state was rotated to another key; use the key file that fugu state rotate "
     "wrote, with encoding: keys. If the rotation was interrupted, run fugu state rotate again",

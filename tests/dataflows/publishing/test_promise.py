@@ -178,8 +178,8 @@ def test_a_model_of_the_private_topic_is_warned_of_where_it_is_published(tmp_pat
     ):
         file = example_of("crr", tmp_path, sink={**PIPELINE["sink"], "promise": mode})
         path = tmp_path / "heart-zones.model.json"
-        learned = {"source": source, "date": "2026-11-25"}
-        content = {**orjson.loads(path.read_bytes()), "format_version": 2, "learned": learned}
+        learned = {"source": source, "date": "2026-11-25", "alphabet": "sorted"}
+        content = {**orjson.loads(path.read_bytes()), "learned": learned}
         path.write_bytes(orjson.dumps(content))
         remarks = remarks_of(file, configure(file).mechanism)
         assert any("sink.promise: without_files" in remark for remark in remarks) == warned
