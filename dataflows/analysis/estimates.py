@@ -11,7 +11,6 @@ from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.operators.estimates.model_check import ModelCheck
 
 _SHOWN = 40
-_COLUMNS_SHOWN = ("estimate", "low", "high")
 
 
 class ModelAlarm(UserWarning):

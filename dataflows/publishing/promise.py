@@ -184,8 +184,8 @@ class Promise(Part):
         except ValidationError as error:
             raise ConfigurationError(
                 f"the promise of {self.pipeline} declares an operator that this version of Fugu "
-                f"does not know: {error.errors()[0]['msg']}. If a later version wrote it, install "
-                "that"
+                f"does not know: {error.errors()[0]['msg']}. Read the topic with the version that "
+                "released it"
             ) from None
 
     def mechanism(self, given: Mapping[str, Path] | None = None) -> Mechanism:

@@ -26,7 +26,6 @@ class Message(ctypes.Structure):
     )
 
 
-MESSAGE_WORDS = ctypes.sizeof(Message) // WORD
 MESSAGE_ERROR = Message.error.offset // WORD
 MESSAGE_TOPIC = Message.topic.offset // WORD
 MESSAGE_PARTITION = Message.partition.offset // WORD
@@ -83,16 +82,6 @@ class TopicPartition(ctypes.Structure):
         ("opaque", ctypes.c_void_p),
         ("error", ctypes.c_int32),
         ("private", ctypes.c_void_p),
-    )
-
-
-class TopicPartitions(ctypes.Structure):
-    """Declare `rd_kafka_topic_partition_list_t`."""
-
-    _fields_ = (
-        ("count", ctypes.c_int),
-        ("size", ctypes.c_int),
-        ("elements", ctypes.POINTER(TopicPartition)),
     )
 
 
