@@ -21,6 +21,15 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"fugu.analysis needs pyarrow: {install('analysis')}", name="pyarrow"
     ) from None
+from fugu.dataflows.publishing.checked_promise import PromiseAlarm
 from fugu.dataflows.publishing.promise import Promise
 
-__all__ = ["CannotBeEstimated", "Estimates", "ModelAlarm", "Promise", "Topic", "read"]
+__all__ = [
+    "CannotBeEstimated",
+    "Estimates",
+    "ModelAlarm",
+    "Promise",
+    "PromiseAlarm",
+    "Topic",
+    "read",
+]

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from fugu.dataflows.base.errors import BudgetExhausted, StartRefused
-from fugu.dataflows.stages.batch_result import NOTHING, Advanced, in_input_order
 from fugu.dataflows.state.row_table import RowTable
 from fugu.mechanisms import checked_per_record
 from fugu.operators.budget import without_budget
@@ -24,7 +23,12 @@ from fugu.operators.mechanism import (
     Releases,
     State,
 )
-from fugu.operators.multi_step import occurrences, rounds_of_distinct_rows, running
+from fugu.operators.multi_step import (
+    occurrences,
+    placed_releases,
+    rounds_of_distinct_rows,
+    running,
+)
 from fugu.operators.randomness import DrawScope, draws_of
 from fugu.operators.secret import Secret
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
@@ -155,7 +159,7 @@ class Advance:
     ) -> tuple[State, Releases]:
         """Step once for the first record of every row, once more for the second, and so on."""
         after = {name: column.copy() for name, column in state.items()}
-        rounds = []
+        parts = []
         for chosen in rounds_of_distinct_rows(rows):
             row = rows[chosen]
             its = draws_of(draws, chosen, len(rows))
@@ -163,8 +167,8 @@ class Advance:
             stepped, releases = self._mechanism.step(before, Inputs(inputs.values[chosen]), its)
             for name, column in stepped.items():
                 after[name][row] = column
-            rounds.append(Advanced(chosen, releases, NOTHING, NOTHING))
-        return after, in_input_order(rounds).releases
+            parts.append((chosen, releases))
+        return after, placed_releases(parts, len(rows))
 
 
 def _of_table(

@@ -8,7 +8,7 @@ stream (the *row*). It never sees Kafka, a clock, a file or a source of randomne
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,6 @@ from numpy.typing import NDArray
 from fugu.operators.guarantee import Guarantee as Guarantee
 from fugu.operators.guarantee import Notion as Notion
 from fugu.operators.guarantee import Per as Per
-
-if TYPE_CHECKING:
-    from fugu.operators.ldp_ids.instruction import Instruction
-    from fugu.operators.ldp_ids.reporting import Reporting
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -269,26 +265,6 @@ class PlanningMechanism(TimedMechanism, Protocol):
     def after_plan(self, state: State, plan: bytes) -> State:
         """Return every row with the plan, unless it comes too late. `state` is not modified. Raises
         `ValueError` where it is none."""
-
-
-@runtime_checkable
-class CollectingMechanism(Mechanism, Protocol):
-    """Release what reports of users say, which are private before they come here.
-
-    Its inputs are tallies of so many `numbers`, made by its `reporting` beside the users.
-    """
-
-    @property
-    def numbers(self) -> int:
-        """Return how many numbers a tally has."""
-
-    @property
-    def reporting(self) -> "Reporting":
-        """Return the half of it that runs beside the users."""
-
-    def instruction(self, state: State) -> "Instruction | None":
-        """Return what users are asked at the next position, where all rows are alike; None: that
-        never depends on what was released."""
 
 
 @runtime_checkable

@@ -1,7 +1,6 @@
 """The floors of the house: who imports whom, read from the files themselves."""
 
 import ast
-from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -61,19 +60,11 @@ ALLOWED = {
 """The importers that a package may have: these modules, and all in these folders."""
 
 
-def nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """Everything but what only a type checker sees."""
-    for node in ast.iter_child_nodes(tree):
-        if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
-            yield node
-            yield from nodes(node)
-
-
 @cache
 def imports(name: str) -> frozenset[str]:
-    """Return all modules that a module imports, wherever in its file."""
+    """Return all modules that a module imports, wherever in its file, also for types alone."""
     found: set[str] = set()
-    for node in nodes(ast.parse(FILES[name].read_text())):
+    for node in ast.walk(ast.parse(FILES[name].read_text())):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from fugu.dataflows.analysis.plotted import drawn
 from fugu.dataflows.base.errors import CannotBeEstimated
+from fugu.dataflows.base.visible import visible
 from fugu.operators.estimates.model_check import ModelCheck
 
 _SHOWN = 40
@@ -42,7 +43,7 @@ class Estimates:
         widths = [max(len(row[column]) for row in rows) for column in range(len(names))]
         lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
         more = [f"… {len(self.table) - _SHOWN:,} more"] * (len(self.table) > _SHOWN)
-        return "\n".join([self.what, *lines, *more, *(f"- {note}" for note in self.notes)])
+        return visible("\n".join([self.what, *lines, *more, *(f"- {note}" for note in self.notes)]))
 
     def __repr__(self) -> str:
         return str(self)
@@ -71,7 +72,7 @@ class Estimates:
 def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
-    return "" if value is None else str(value)
+    return "" if value is None else visible(str(value))
 
 
 def about_intervals(count: int, confidence: float, simultaneous: bool) -> Sequence[str]:

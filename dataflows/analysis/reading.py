@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from warnings import warn
 
 import numpy as np
 import orjson
@@ -20,10 +21,12 @@ from fugu.dataflows.analysis.decoding import decoded
 from fugu.dataflows.analysis.exported import read_files
 from fugu.dataflows.analysis.topic import Topic, width_of
 from fugu.dataflows.analysis.unwrapping import unwrapped
-from fugu.dataflows.base.errors import CannotBeEstimated, KafkaUnavailable
+from fugu.dataflows.base.errors import CannotBeEstimated, ConfigurationError, KafkaUnavailable
 from fugu.dataflows.base.install import install
+from fugu.dataflows.base.visible import visible
 from fugu.dataflows.kafka.client import Bounds, Client
 from fugu.dataflows.kafka.connection import Kafka
+from fugu.dataflows.publishing.checked_promise import PromiseAlarm, checked_promise
 from fugu.dataflows.publishing.promise import Promise
 from fugu.dataflows.publishing.promises_topic import in_order, promises_topic, read_promises
 
@@ -56,17 +59,17 @@ def read(
     section `kafka` of a pipeline file, such as `security`.
     """
     paths = {name: Path(path) for name, path in (files or {}).items()}
-    given = [] if promise is None else [given_promise(promise)]
+    given = [] if promise is None else [believed(given_promise(promise), paths)]
     whole: Callable[[], pa.Table] | None = None
     moment = None if since is None else milliseconds_since(since, datetime.now(UTC))
     match source:
         case str() if "://" in source:
-            records, promises, begins = _read_kafka(source, kafka or {}, given)
+            records, promises, begins = _read_kafka(source, kafka or {}, given, paths)
         case str() | os.PathLike():
             place = Path(source)
             records, promises, begins = read_files(place, _NOT_ESTIMATED)
             whole = partial(_whole, place)
-            promises = given or promises
+            promises = given or [believed(one, paths) for one in promises]
         case _:
             promises, begins = given, {}
             if not promises:
@@ -193,7 +196,7 @@ def laws_of(collected: pa.Table, promises: Sequence[Promise]) -> np.ndarray[Any,
 
 
 def _read_kafka(
-    address: str, more: Mapping[str, Any], given: list[Promise]
+    address: str, more: Mapping[str, Any], given: list[Promise], files: Mapping[str, Path]
 ) -> tuple[pa.Table, list[Promise], dict[int, int]]:
     place = urlsplit(address)
     name = place.path.strip("/")
@@ -214,7 +217,7 @@ def _read_kafka(
     topic = client.topic(name)
     if topic is None:
         raise KafkaUnavailable(f"topic {name} does not exist at {place.netloc}")
-    promises = given or kafka_promises(client, name, topic.identity)
+    promises = given or kafka_promises(client, name, topic.identity, files)
     if not promises:
         raise CannotBeEstimated(
             f"topic {promises_topic(name)} holds no promise about {name} that this version can "
@@ -231,11 +234,29 @@ def first_offsets(bounds: Mapping[int, Bounds]) -> dict[int, int]:
     return {partition: bound.start for partition, bound in bounds.items()}
 
 
-def kafka_promises(client: Client, sink: str, identity: str) -> list[Promise]:
-    """Return the promises beside a topic, of the topic that has this id now."""
+def kafka_promises(
+    client: Client, sink: str, identity: str, files: Mapping[str, Path] | None = None
+) -> list[Promise]:
+    """Return the promises beside a topic, of the topic that has this id now.
+
+    A warning says which of them are not believed.
+    """
     beside = client.topic(promises_topic(sink))
     if beside is None:
         return []
-    return in_order(
-        one for one in read_promises(client, beside) if one.sink.identity in ("", identity)
-    )
+    found = list[Promise]()
+    for one in read_promises(client, beside):
+        if one.sink.identity in ("", identity):
+            try:
+                found.append(believed(one, files))
+            except ConfigurationError as error:
+                warn(visible(f"topic {beside.name}: {error}"), PromiseAlarm, stacklevel=2)
+    return in_order(found)
+
+
+def believed(promise: Promise, files: Mapping[str, Path] | None = None) -> Promise:
+    """Return a promise as its law says it; a warning says where it says something else."""
+    found, problem = checked_promise(promise, files)
+    if problem is not None:
+        warn(visible(problem), PromiseAlarm, stacklevel=2)
+    return found

@@ -17,6 +17,7 @@ from fugu.dataflows.analysis.users import estimated_means, estimated_shares
 from fugu.dataflows.analysis.window_totals import totals
 from fugu.dataflows.base.durations import MILLISECOND, between
 from fugu.dataflows.base.errors import CannotBeEstimated
+from fugu.dataflows.base.visible import visible
 from fugu.dataflows.publishing.promise import Promise
 from fugu.operators.estimates.model_check import ModelCheck
 from fugu.operators.mechanism import Mechanism
@@ -52,8 +53,9 @@ class Topic:
 
     @property
     def promise(self) -> Promise:
-        """Return what was promised; the newest promise where there were several."""
-        return self.promises[-1]
+        """Return what was promised; of several, the newest under which a record was released."""
+        laws = self.table["law"]
+        return self.promises[pc.max(laws).as_py() if len(laws) else -1]
 
     def under(self, promise: Promise) -> "Topic":
         """Return the records that were released under one of several promises."""
@@ -184,7 +186,7 @@ class Topic:
 
     def __repr__(self) -> str:
         promise = self.promise
-        return (
+        return visible(
             f"<fugu.Topic {promise.sink.topic}: {len(self.table):,} releases of "
             f"{promise.law.kind}, promise {promise.guarantee_id}>"
         )

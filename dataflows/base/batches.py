@@ -66,6 +66,18 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class Unread(Batch):
+    """Hold offsets of records that are not unpacked, because together they are too large."""
+
+    @classmethod
+    def at(cls, partition: int, offsets: range, timestamp: int) -> "Unread":
+        """Return records at these offsets, of which nothing else is known."""
+        nothing = [None] * len(offsets)
+        times = [timestamp] * len(offsets)
+        return cls(partition, offsets, times, nothing, nothing, [[]] * len(offsets))
+
+
+@dataclass(frozen=True)
 class DeadLetters:
     """Hold coordinates of refused records; `fields` is empty where no field is to blame."""
 
@@ -148,8 +160,8 @@ class Decoded:
         return self._kept(np.array(kept, dtype=np.int64), lambda at: at not in offsets)
 
     def at(self, places: Integers) -> "Decoded":
-        """Return the accepted records at these places, which ascend; the same if it is all."""
-        if len(places) == len(self.offsets):
+        """Return the accepted records at these places; the same if it is all, in order."""
+        if np.array_equal(places, np.arange(len(self.offsets))):
             return self
         return replace(
             self,

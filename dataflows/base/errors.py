@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from traceback import extract_tb
 
+from fugu.dataflows.base.visible import visible
+
 OVER_NEW_RECORDS = "start a new pipeline with a new name, state and sink topic"
 """Advice where the source holds nothing any more that was released before."""
 
@@ -19,7 +21,10 @@ NEW_PIPELINE = (
 
 
 class FuguError(Exception):
-    """Report a failure in a text that stands on its own."""
+    """Report a failure in a text that stands on its own, and steers no terminal."""
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
 
 
 class ConfigurationError(FuguError):

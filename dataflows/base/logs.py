@@ -16,6 +16,7 @@ from typing import Any, Literal
 import orjson
 
 from fugu.dataflows.base.errors import type_and_place
+from fugu.dataflows.base.visible import visible, visible_json
 
 LogFormat = Literal["plain", "json"]
 
@@ -37,7 +38,7 @@ class PlainFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Write one line, and one more for an exception, whatever other handlers made of it."""
         record.exc_text = None
-        return super().format(record)
+        return visible(super().format(record))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802
         """Return type and place only."""
@@ -60,7 +61,7 @@ class JsonFormatter(PlainFormatter):
         line |= {name: getattr(record, name) for name in COORDINATES if hasattr(record, name)}
         if record.exc_info and record.exc_info[1]:
             line["exception"] = type_and_place(record.exc_info[1])
-        return orjson.dumps(line, default=str).decode()
+        return visible_json(orjson.dumps(line, default=str).decode())
 
 
 def prefix(process: int | None) -> str:
@@ -94,7 +95,7 @@ def report(failure: str) -> None:
             process = formatter.process
     import typer
 
-    typer.secho(f"fugu: {prefix(process)}{failure}", err=True, fg=typer.colors.RED)
+    typer.secho(f"fugu: {prefix(process)}{visible(failure)}", err=True, fg=typer.colors.RED)
 
 
 class _Warnings(logging.Handler):

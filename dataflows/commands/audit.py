@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.dataflows.base.install import install
@@ -17,7 +16,7 @@ from fugu.dataflows.commands.arguments import (
     Seed,
     refuse_given,
 )
-from fugu.dataflows.commands.output import print_json, progress, require_picture
+from fugu.dataflows.commands.output import Terminal, print_json, progress, require_picture
 from fugu.dataflows.kinds import AnonymizeOperator
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -94,7 +93,7 @@ def _audited(
     mechanism = configure(pipeline).mechanism
     prepared = audited(pipeline, steps)
     attacks, effort = prepared.attacks, Effort(runs, confidence, seed)
-    console = Console()
+    console = Terminal()
     shown = console.is_terminal and not as_json
     total = len(worlds(attacks)) * runs
     with progress(console, "attacking", total, shown=shown) as advance:

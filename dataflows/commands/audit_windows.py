@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from rich.console import Console
-
-from fugu.dataflows.commands.output import print_json
+from fugu.dataflows.commands.output import Terminal, print_json
 from fugu.dataflows.kinds import AnonymizeOperator
 from fugu.dataflows.offline.anonymity.attacks import attack
 from fugu.dataflows.offline.anonymity.generated import generated
@@ -29,7 +27,7 @@ def attacked_windows(
     as_json: bool,
 ) -> bool:
     """Print whom attacks single out; return whether the claim survived."""
-    console, mechanism = Console(), operator.windows()
+    console, mechanism = Terminal(), operator.windows()
     if path is None:
         windows, source = generated(operator, _MADE_UP, seed), f"made up, seed {seed}"
     else:

@@ -1,8 +1,8 @@
 """Collect what `fugu validate` finds, and print it."""
 
-from rich.console import Console
+from rich.text import Text
 
-from fugu.dataflows.commands.output import folding_table, print_json
+from fugu.dataflows.commands.output import Terminal, folding_table, print_json
 
 COLUMNS = ("check", "result", "detail")
 _COLOURS = {"ok": "green", "warning": "yellow", "in use": "red", "failed": "red"}
@@ -48,5 +48,5 @@ class Checks:
             return
         table = folding_table(*COLUMNS)
         for what, result, detail in self.results:
-            table.add_row(what, f"[{_COLOURS[result]}]{result}[/]", detail)
-        Console().print(table)
+            table.add_row(what, f"[{_COLOURS[result]}]{result}[/]", Text(detail))
+        Terminal().print(table)

@@ -7,14 +7,13 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.install import install
 from fugu.dataflows.commands.arguments import AsJson, read_pipeline
 from fugu.dataflows.commands.init import write_example
-from fugu.dataflows.commands.output import print_json, progress
+from fugu.dataflows.commands.output import Terminal, print_json, progress
 from fugu.dataflows.flows.warming import warm_up_without_kafka
 from fugu.dataflows.kinds import KINDS
 from fugu.operators import compiled
@@ -53,7 +52,7 @@ def compile_code(
         named = {str(path): path for path in pipelines or []}
         if not named:
             named = {kind: write_example(Path(examples), kind) for kind in KINDS}
-        with progress(Console(stderr=True), "compiling", len(named)) as advance:
+        with progress(Terminal(stderr=True), "compiling", len(named)) as advance:
             for name, path in named.items():
                 before, began = folders.found(), time.monotonic()
                 try:
@@ -78,7 +77,7 @@ def compile_code(
     for one in done:
         if one.functions or pipelines:
             table.add_row(one.pipeline, str(one.functions), f"{one.seconds:.1f}")
-    Console().print(table)
+    Terminal().print(table)
     for text in left_out:
-        Console().print(text, markup=False)
-    Console().print(f"{folders.found()} functions have code here")
+        Terminal().print(text, markup=False)
+    Terminal().print(f"{folders.found()} functions have code here")

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from fugu.dataflows.commands.arguments import (
     EPSILON_OPTIONS,
@@ -15,7 +14,7 @@ from fugu.dataflows.commands.arguments import (
     Seed,
     refuse_given,
 )
-from fugu.dataflows.commands.output import print_json, progress, require_picture
+from fugu.dataflows.commands.output import Terminal, print_json, progress, require_picture
 from fugu.dataflows.kinds import AnonymizeOperator
 from fugu.dataflows.pipeline.mechanisms import configure
 
@@ -123,7 +122,7 @@ def evaluate(
     family = family_of(pipeline.pipeline.operator, wanted)
     records = Sample.read(sample, key_field, configure(pipeline).codec)
     plan = family.planned(pipeline, records, wanted)
-    console = Console()
+    console = Terminal()
     shown = console.is_terminal and not as_json
     with progress(console, "evaluating", plan.steps * runs, shown=shown) as advance:
         report = plan.report(runs, seed, advance)

@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-from rich.console import Console
-
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.commands.output import print_json, progress
+from fugu.dataflows.commands.output import Terminal, print_json, progress
 from fugu.dataflows.kinds import AnonymizeOperator
 from fugu.dataflows.offline.anonymity.losses import LossReport, losses_of
 from fugu.dataflows.offline.anonymity.sampled import SampledWindows
@@ -34,7 +32,7 @@ def evaluate_windows(
     crowds = _numbers("--people", people, {max(2, own // 2), own, 2 * own, 4 * own}, least=2)
     points = _numbers("--known", known, {1, 2, operator.rho}, least=1)
     pairs = [(k, rho) for rho in points for k in crowds]
-    console = Console()
+    console = Terminal()
     total, shown = len(pairs) * len(sampled.windows), console.is_terminal and not as_json
     with progress(console, "evaluating", total, shown=shown) as advance:
         candidates = (_candidate(operator, *pair) for pair in pairs)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from fugu.dataflows.base.errors import ConfigurationError
@@ -18,7 +17,7 @@ from fugu.dataflows.commands.explain_together import (
     print_together,
     together_documents,
 )
-from fugu.dataflows.commands.output import print_json
+from fugu.dataflows.commands.output import Terminal, print_json
 from fugu.dataflows.kinds import AlphabetOperator
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data, guarantee_id
@@ -85,7 +84,7 @@ def explain(
         }
         print_json(documents[0] if len(documents) == 1 else several)
     else:
-        console = Console()
+        console = Terminal()
         for file, mechanism in explained:
             _print(console, file, mechanism)
         print_together(console, sources)
@@ -103,7 +102,7 @@ def require_different(paths: Sequence[Path]) -> None:
         seen.add(path.resolve())
 
 
-def _print(console: Console, file: PipelineFile, mechanism: Mechanism) -> None:
+def _print(console: Terminal, file: PipelineFile, mechanism: Mechanism) -> None:
     pipeline = file.pipeline
     guarantees = mechanism.guarantees()
     console.print(
@@ -208,7 +207,7 @@ def key_in_words(pipeline: Pipeline) -> str:
     return "the group" if of_groups else key
 
 
-def _print_promise(console: Console, parts: dict[str, str]) -> None:
+def _print_promise(console: Terminal, parts: dict[str, str]) -> None:
     (_, promise), *rest = parts.items()
     console.print(f"- [bold]{promise}[/bold]")
     table = Table(show_header=False, box=None, padding=(0, 2))
@@ -217,7 +216,7 @@ def _print_promise(console: Console, parts: dict[str, str]) -> None:
     console.print(table)
 
 
-def _print_list(console: Console, title: str, lines: Iterable[str]) -> None:
+def _print_list(console: Terminal, title: str, lines: Iterable[str]) -> None:
     console.print(f"\n[bold]{title}[/bold]")
     for line in lines:
         console.print(f"- {line}")

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import isfinite
 
-from rich.console import Console
 from rich.markup import escape
 
 from fugu.dataflows.base.errors import StartRefused
-from fugu.dataflows.commands.output import folding_table
+from fugu.dataflows.commands.output import Terminal, folding_table
 from fugu.dataflows.pipeline.guarantee_text import notion_in_words, stated
 from fugu.dataflows.pipeline.joint import Joint
 from fugu.dataflows.pipeline.neighbours_text import protected_in_words
@@ -26,7 +25,7 @@ from fugu.operators.leakage.wording import rounded_up
 from fugu.operators.mechanism import Guarantee
 
 
-def print_joint(console: Console, found: Joint) -> None:
+def print_joint(console: Terminal, found: Joint) -> None:
     """Print what two pipelines about the same people tell about one value."""
     title = f"About the same people, {found.topology}: nats about one value"
     columns = ("by which ticks, to whom", found.first, found.second, "together")
@@ -52,7 +51,7 @@ def print_joint(console: Console, found: Joint) -> None:
 BySource = Mapping[str, Sequence[Promises]]
 
 
-def print_together(console: Console, sources: BySource) -> None:
+def print_together(console: Terminal, sources: BySource) -> None:
     """Print what the pipelines over each common source promise, and the sums."""
     for source, pipelines in _shared(sources).items():
         look = {"title": f"Together, about {source}", "title_justify": "left"}
@@ -60,24 +59,24 @@ def print_together(console: Console, sources: BySource) -> None:
         for promises in pipelines:
             for guarantee in promises.guarantees:
                 table.add_row(
-                    promises.pipeline,
+                    escape(promises.pipeline),
                     notion_in_words(guarantee.notion),
                     _promised(guarantee),
-                    protected_in_words(guarantee),
+                    escape(protected_in_words(guarantee)),
                 )
         console.print(table)
         _print_sums_of(console, pipelines)
         console.print()
 
 
-def print_sums(console: Console, sources: BySource) -> None:
+def print_sums(console: Terminal, sources: BySource) -> None:
     """Print only the sums."""
     for source, pipelines in _shared(sources).items():
         console.print(f"Together, about {escape(source)}:")
         _print_sums_of(console, pipelines)
 
 
-def _print_sums_of(console: Console, pipelines: Sequence[Promises]) -> None:
+def _print_sums_of(console: Terminal, pipelines: Sequence[Promises]) -> None:
     for together in sums(pipelines):
         console.print(f"- {escape(_sum_in_words(together))}")
     for budget in declared_budgets(pipelines):

@@ -9,6 +9,7 @@ import typer
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.install import install
 from fugu.dataflows.commands.arguments import PipelineArgument
+from fugu.dataflows.commands.output import say
 from fugu.dataflows.kafka.clients import client_of
 
 
@@ -25,4 +26,4 @@ def export_topic(
     from fugu.dataflows.analysis.exporting import export_sink
 
     written = export_sink(client_of(pipeline.connection()), pipeline, to)
-    print(f"{written:,} releases of {pipeline.pipeline.sink.topic} written to {to}")
+    say(f"{written:,} releases of {pipeline.pipeline.sink.topic} written to {to}")

@@ -9,10 +9,10 @@ from typing import Annotated
 import orjson
 import typer
 import yaml
-from rich.console import Console
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.problems import kind_instead_of
+from fugu.dataflows.commands.output import Terminal
 from fugu.dataflows.commands.schema import Schema, json_schema
 from fugu.dataflows.kinds import KINDS
 
@@ -50,7 +50,7 @@ def init(
         )
     written = _files(file, chosen, topic, _told("field", field, "value", yes))
     _write(written)
-    Console(soft_wrap=True).print(
+    Terminal(soft_wrap=True).print(
         f"wrote {', '.join(map(str, written))}. Edit what is an example, keep the secret to "
         f"yourself, and then\n  fugu validate {file} --kafka\n  fugu explain {file}",
         highlight=False,

@@ -4,11 +4,10 @@ from inspect import cleandoc
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from fugu.dataflows.commands.arguments import AsJson
-from fugu.dataflows.commands.output import print_json
+from fugu.dataflows.commands.output import Terminal, print_json
 from fugu.dataflows.kinds import KINDS
 
 HEADINGS = ("kind", "what it releases", "what is protected")
@@ -47,4 +46,4 @@ def show_kinds(
         table = Table(*HEADINGS)
         for row in rows():
             table.add_row(*row)
-        Console().print(table)
+        Terminal().print(table)

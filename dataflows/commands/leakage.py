@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.arguments import EPSILON_OPTIONS, AsJson, Plot, numbers
-from fugu.dataflows.commands.output import print_json, require_picture
+from fugu.dataflows.commands.output import Terminal, print_json, require_picture
 from fugu.dataflows.files.matrix_file import read_matrix
 from fugu.dataflows.offline.leakage.combined_report import combined_report, print_combined
 from fugu.dataflows.offline.leakage.report import report
@@ -111,7 +110,7 @@ def leakage(
     if as_json:
         print_json({"matrix": str(matrix), **found.document()})
     else:
-        print_report(Console(), found, matrix.name)
+        print_report(Terminal(), found, matrix.name)
 
 
 def _refuse(options: Mapping[str, object], why: str) -> None:
@@ -146,4 +145,4 @@ def _print_beside(
     if as_json:
         print_json(found.document())
     else:
-        print_combined(Console(), found)
+        print_combined(Terminal(), found)

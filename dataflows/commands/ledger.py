@@ -4,7 +4,6 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -15,7 +14,7 @@ from fugu.dataflows.commands.explain_together import (
     print_sums,
     together_documents,
 )
-from fugu.dataflows.commands.output import folding_table, print_json
+from fugu.dataflows.commands.output import Terminal, folding_table, print_json
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data
 from fugu.dataflows.pipeline.guarantee_text import in_words
@@ -55,7 +54,7 @@ def ledger(
         }
         print_json(document)
         return
-    console = Console()
+    console = Terminal()
     console.print(_pipelines(topic.name, pipelines))
     print_sums(console, sources)
     for one in declared_joints(told):
@@ -90,7 +89,7 @@ def _pipelines(topic: str, entries: list[PipelineEntry]) -> Table:
     table = folding_table("source", "pipeline", "promise", show_lines=True, **look)
     for entry in entries:
         promises = "\n".join(in_words(guarantee) for guarantee in entry.guarantees)
-        table.add_row(entry.source, entry.pipeline, promises)
+        table.add_row(*map(escape, (entry.source, entry.pipeline, promises)))
     return table
 
 
@@ -100,7 +99,7 @@ def _streams(nearest: list[StreamEntry], limit: int) -> Table:
     columns = ("pipeline", "stream", "spent at least")
     table = folding_table(*columns, title=title, title_justify="left")
     for entry in shown:
-        table.add_row(entry.pipeline, entry.stream, _spent(entry))
+        table.add_row(escape(entry.pipeline), escape(entry.stream), _spent(entry))
     return table
 
 

@@ -9,10 +9,10 @@ whole, so a command that was killed is run once more.
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.commands.arguments import NewPipeline, OldPipeline, read_pipeline
+from fugu.dataflows.commands.output import Terminal
 from fugu.dataflows.commands.released_before import released_before
 from fugu.dataflows.flows.carrying_over import CarriedOver, carried_over
 from fugu.dataflows.flows.changed_entry import ChangedEntry
@@ -60,7 +60,7 @@ def migrate(
     before, root = as_begun(old), root_directory(old)
     after = _with_partitioner_of(before, new)
     change, gaps = carried_over(before, after), _partitions(accept_gap or [], before)
-    console = Console()
+    console = Terminal()
     exchange = Exchange(root.path)
     client = client_of(after.connection(), after.pipeline.source.generation)
     entry = ChangedEntry(client, change)
@@ -99,7 +99,7 @@ def _settle(exchange: Exchange, change: CarriedOver, state: StoppedState, gaps: 
             f" {settled.strangers:,} streams began there, of which only pseudonyms are known: "
             "their records are refused from now on (unknown_budget)."
         )
-    Console(soft_wrap=True).print(said)
+    Terminal(soft_wrap=True).print(said)
 
 
 def _write(
@@ -165,7 +165,7 @@ def _carried(
         )
     rows = change.rows_of
     if change.carry.form == "replayed":
-        rows = released_before(Console(stderr=True), client, state, change, earlier).rows_of
+        rows = released_before(Terminal(stderr=True), client, state, change, earlier).rows_of
     following = change.table()
     return {
         partition: table.converted(*following, rows, change.carry.lasting)

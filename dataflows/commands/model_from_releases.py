@@ -1,9 +1,8 @@
 """Learn a model from what a `grr` pipeline has released."""
 
-from rich.console import Console
-
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.model_history import from_first, require_some
+from fugu.dataflows.commands.output import Terminal
 from fugu.dataflows.commands.published import published_symbols
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kinds.grr import GrrOperator
@@ -20,7 +19,7 @@ _LARGEST_POOLED = 2_000
 
 
 def learned_from_releases(
-    console: Console,
+    console: Terminal,
     history: History,
     file: PipelineFile,
     alpha: float,

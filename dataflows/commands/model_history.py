@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-from rich.console import Console
-
 from fugu.dataflows.base.errors import ConfigurationError, KafkaUnavailable
-from fugu.dataflows.commands.output import progress
+from fugu.dataflows.commands.output import Terminal, progress
 from fugu.dataflows.kafka.client import Bounds
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kinds.families.models import ModelOperator
@@ -31,7 +29,9 @@ def operator_with_model(file: PipelineFile) -> ModelOperator:
     return operator
 
 
-def read_files(console: Console, history: History, files: list[Path], key: str, value: str) -> None:
+def read_files(
+    console: Terminal, history: History, files: list[Path], key: str, value: str
+) -> None:
     """Add the records of files of JSON lines to the history."""
     total = sum(path.stat().st_size for path in files if path.exists())
     with progress(console, "reading", total) as advance:
@@ -40,7 +40,7 @@ def read_files(console: Console, history: History, files: list[Path], key: str, 
 
 
 def read_topic(
-    console: Console,
+    console: Terminal,
     history: History,
     file: PipelineFile | None,
     name: str,

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.field_paths import steps_of
@@ -18,6 +17,7 @@ from fugu.dataflows.commands.model_history import (
     read_topic,
     require_some,
 )
+from fugu.dataflows.commands.output import Terminal
 from fugu.dataflows.files.model_file import read_model_file
 from fugu.dataflows.files.model_writing import written
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -95,7 +95,7 @@ def learn(
             f"{path} exists, and a model that a pipeline uses must not change; write to another "
             "file, or remove it"
         )
-    console, found, files, from_first = Console(), History(), history or [], True
+    console, found, files, from_first = Terminal(), History(), history or [], True
     listed = None if alphabet is None else alphabet.split(",")
     symbols: Alphabet
     if released_by is not None:

@@ -4,12 +4,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.arguments import EPSILON_OPTIONS, AsJson, numbers
-from fugu.dataflows.commands.output import print_json
+from fugu.dataflows.commands.output import Terminal, print_json
 from fugu.dataflows.files.model_file import ModelFile, read_model, read_model_file
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.long_run import Model, entropy_rate, simulate, stationary, strongest
@@ -52,7 +51,7 @@ def show(
     if as_json:
         print_json(document)
     else:
-        _print(Console(), document)
+        _print(Terminal(), document)
 
 
 def _effort(states: int) -> tuple[int, int]:
@@ -92,7 +91,7 @@ def _document(path: Path, content: ModelFile, model: Model, rows: int) -> dict[s
     }
 
 
-def _print(console: Console, document: dict[str, Any]) -> None:
+def _print(console: Terminal, document: dict[str, Any]) -> None:
     found = {name: document[name] for name in ("description", "learned") if document[name]}
     console.print(f"\n[bold]{document['model']}[/bold]: {document['symbols']:,} symbols", end="")
     console.print(f", order {document['order']}, {document['pairs']:,} pairs of symbols")

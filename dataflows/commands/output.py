@@ -1,25 +1,50 @@
 """Print what commands find: tables, JSON, a progress bar, and pictures where they can be drawn."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import orjson
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.table import Table
 
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.base.install import install
+from fugu.dataflows.base.visible import visible, visible_json
 
 _PICTURES = (".png", ".svg")
 
 
+class Terminal(Console):
+    """Print tables and text, in which nothing that others wrote steers the terminal."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Return what is printed: colours are of styles, and all text is visible."""
+        for segment in super().render(renderable, options):
+            text = segment.text
+            steers = segment.control is None and not text.isprintable()
+            yield Segment(visible(text), segment.style) if steers else segment
+
+
 def print_json(document: object) -> None:
     """Print a document for a machine."""
-    print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+    print(visible_json(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()))
+
+
+def print_json_line(document: object) -> None:
+    """Print one of many documents for a machine."""
+    print(visible_json(orjson.dumps(document).decode()))
+
+
+def say(text: str) -> None:
+    """Print a sentence."""
+    print(visible(text))
 
 
 def folding_table(*columns: str, **look: Any) -> Table:

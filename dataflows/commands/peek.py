@@ -6,11 +6,11 @@ from typing import Annotated
 
 import orjson
 import typer
-from rich.console import Console
+from rich.text import Text
 
 from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
-from fugu.dataflows.commands.output import folding_table
+from fugu.dataflows.commands.output import Terminal, folding_table, print_json_line
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.records.published import GUARANTEE_HEADER, RELEASE_HEADER
@@ -32,7 +32,7 @@ def peek(
     newest = newest_records(client_of(pipeline.connection()), topic, records)
     if as_json:
         for record in newest:
-            print(orjson.dumps(record).decode())
+            print_json_line(record)
         return
     columns = ("time (UTC)", "partition", "offset", "key", "value", "release")
     table = folding_table(*columns, title=f"{topic}: the newest {len(newest)} records")
@@ -42,11 +42,11 @@ def peek(
             f"{moment:%Y-%m-%d %H:%M:%S}",
             str(record["partition"]),
             str(record["offset"]),
-            str(record["key"] or ""),
-            orjson.dumps(record["value"]).decode(),
-            str(record["release"]),
+            Text(str(record["key"] or "")),
+            Text(orjson.dumps(record["value"]).decode()),
+            Text(str(record["release"])),
         )
-    Console().print(table)
+    Terminal().print(table)
 
 
 def newest_records(client: Client, name: str, records: int) -> list[Record]:

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import orjson
 import typer
-from rich.console import Console
 
 from fugu.dataflows.base.batches import Header, Outgoing
 from fugu.dataflows.base.errors import ConfigurationError, FuguError
 from fugu.dataflows.commands.arguments import PipelineArgument
+from fugu.dataflows.commands.output import Terminal
 from fugu.dataflows.commands.policy_force import history_of
 from fugu.dataflows.files.yaml_file import YamlFile
 from fugu.dataflows.kafka.client import Client
@@ -104,7 +104,7 @@ def change_policies(
         after = history.document.policies.changed(before, asked, now)
     except (UnusableChange, ValueError) as error:
         raise ConfigurationError(f"{file}: the pipeline would refuse it: {error}") from None
-    console = Console()
+    console = Terminal()
     console.print(said, highlight=False, soft_wrap=True)
     decision = history.document.policies.decision(before, asked, now)
     _print_cost(console, history.document, (before, after), decision, now)
@@ -151,7 +151,7 @@ def _after_all(history: Told) -> bytes:
 
 
 def _print_cost(
-    console: Console,
+    console: Terminal,
     document: PolicyDocument,
     changes: tuple[bytes, bytes],
     decision: Decision,

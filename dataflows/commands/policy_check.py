@@ -6,11 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
 from fugu.dataflows.commands.arguments import AsJson, DocumentPath
-from fugu.dataflows.commands.output import print_json
+from fugu.dataflows.commands.output import Terminal, print_json
 from fugu.dataflows.policies.course import Course, first_day
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.noise import noise_data
@@ -38,7 +37,7 @@ def check(path: DocumentPath, as_json: AsJson = False) -> None:
     if as_json:
         print_json(_data(path, week, year, found))
     else:
-        _print(Console(), path, week, year, found)
+        _print(Terminal(), path, week, year, found)
 
 
 def _data(path: Path, week: Course, year: Course, found: list[Remark]) -> dict[str, object]:
@@ -94,7 +93,7 @@ def _limits_data(document: PolicyDocument, collection: str) -> dict[str, object]
     }
 
 
-def _print(console: Console, path: Path, week: Course, year: Course, found: list[Remark]) -> None:
+def _print(console: Terminal, path: Path, week: Course, year: Course, found: list[Remark]) -> None:
     document = week.document
     query = document.section.query
     console.print(f"\n[bold]{path.name}[/bold]: OK", highlight=False)

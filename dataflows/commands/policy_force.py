@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
-from fugu.dataflows.commands.output import folding_table, print_json
+from fugu.dataflows.commands.output import Terminal, folding_table, print_json
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kinds import PolicyOperator
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -58,7 +57,7 @@ def force(
     if as_json:
         print_json(_data(pipeline, found, document))
     else:
-        _print(Console(), found, history)
+        _print(Terminal(), found, history)
 
 
 def document_of(file: PipelineFile) -> PolicyDocument:
@@ -129,7 +128,7 @@ def _data(file: PipelineFile, found: Found, document: PolicyDocument) -> dict[st
     }
 
 
-def _print(console: Console, found: Found, history: Told) -> None:
+def _print(console: Terminal, found: Found, history: Told) -> None:
     document = history.document
     when = document.begin(found.tick)
     console.print(

@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
-from fugu.dataflows.commands.output import folding_table, print_json
+from fugu.dataflows.commands.output import Terminal, folding_table, print_json
 from fugu.dataflows.commands.policy_force import history_of
 from fugu.dataflows.policies.told import Told, WrittenChange
 from fugu.dataflows.policies.wording import counted, moment
@@ -54,7 +53,7 @@ def proof(
     if as_json:
         print_json(_data(history, stretches))
     else:
-        _print(Console(), history, stretches, policy)
+        _print(Terminal(), history, stretches, policy)
     return history.unexplained is None
 
 
@@ -147,7 +146,7 @@ def _data(history: Told, stretches: list[Stretch]) -> dict[str, object]:
     }
 
 
-def _print(console: Console, history: Told, stretches: list[Stretch], policy: str | None) -> None:
+def _print(console: Terminal, history: Told, stretches: list[Stretch], policy: str | None) -> None:
     document, wrong = history.document, history.unexplained
     if not history.figures:
         console.print("There are no figures yet.")
@@ -177,7 +176,7 @@ def _print(console: Console, history: Told, stretches: list[Stretch], policy: st
         )
 
 
-def _print_known(console: Console, history: Told) -> None:
+def _print_known(console: Terminal, history: Told) -> None:
     for one, tick, said in history.became():
         assert one.change is not None
         console.print(

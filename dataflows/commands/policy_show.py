@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.arguments import AsJson, DocumentPath, Plot
-from fugu.dataflows.commands.output import print_json, require_picture
+from fugu.dataflows.commands.output import Terminal, print_json, require_picture
 from fugu.dataflows.policies.course import Course, Hidden, Stretch, first_day
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.fields import require_known
@@ -53,7 +52,7 @@ def show(
     if as_json:
         print_json(_data(path, course, found))
     else:
-        console = Console()
+        console = Terminal()
         print_course(console, course, path.name)
         print_noise(console, course.document, course.attribution, found)
 

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 
 import orjson
-from rich.console import Console
 
 from fugu.dataflows.base.batches import Header
 from fugu.dataflows.base.errors import FuguError, KafkaUnavailable
-from fugu.dataflows.commands.output import progress
+from fugu.dataflows.commands.output import Terminal, progress
 from fugu.dataflows.kafka.client import Bounds, Client
 from fugu.dataflows.kinds import AlphabetOperator
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
@@ -24,7 +23,7 @@ Streams = dict[bytes, "array[int]"]
 
 
 def published_symbols(
-    console: Console,
+    console: Terminal,
     client: Client,
     file: PipelineFile,
     mechanism: Mechanism,

@@ -5,13 +5,12 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.durations import MILLISECOND, between
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
-from fugu.dataflows.commands.output import print_json
+from fugu.dataflows.commands.output import Terminal, print_json
 from fugu.dataflows.flows.found_partitioner import as_begun
 from fugu.dataflows.flows.letters import Choice
 from fugu.dataflows.flows.redriven_state import COMMAND, complete, decide
@@ -65,7 +64,7 @@ def redrive(
         complete(pipeline, exchange)
     _report(Driven.read(root.path / FOLDER).tally, as_json, did)
     if not as_json:
-        Console(soft_wrap=True).print(
+        Terminal(soft_wrap=True).print(
             f"Start {pipeline.path}. The old directories {root.path}/shard-*.before-* hold "
             "original keys: delete them when you are satisfied."
         )
@@ -128,4 +127,4 @@ def _report(tally: Tally, as_json: bool, did: str) -> None:
             "dead letters. They are older than the last fugu state rotate, of another version of "
             "the pipeline, or written by somebody else"
         )
-    Console(soft_wrap=True).print(said)
+    Terminal(soft_wrap=True).print(said)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from rich.console import Console
 
 from fugu.dataflows.base.errors import NEW_PIPELINE, ConfigurationError, StartRefused
+from fugu.dataflows.commands.output import Terminal
 from fugu.dataflows.commands.published import Streams, published_symbols
 from fugu.dataflows.flows.carrying_over import CarriedOver
 from fugu.dataflows.flows.former_laws import present_law
@@ -81,7 +81,7 @@ class ReleasedBefore:
 
 
 def released_before(
-    console: Console,
+    console: Terminal,
     client: Client,
     state: StoppedState,
     carried: CarriedOver,
@@ -136,7 +136,7 @@ def _refuse_what_cannot_be_replayed(
 
 
 def _period(
-    console: Console, client: Client, file: PipelineFile, mechanism: Mechanism, law: FormerLaw
+    console: Terminal, client: Client, file: PipelineFile, mechanism: Mechanism, law: FormerLaw
 ) -> _Period:
     if file.pipeline.sink.key == "none":
         raise ConfigurationError(

@@ -16,6 +16,7 @@ from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.commands.arguments import KeyField, PipelineArguments
 from fugu.dataflows.commands.explain import parameters_of, require_different
 from fugu.dataflows.commands.explain_together import check_budgets
+from fugu.dataflows.commands.output import say
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.offline.card.facts import DeadLetterCounts, Facts, PipelineFacts
@@ -102,7 +103,7 @@ def report(
         version=version("fugu-streams"),
     )
     output.write_text(page(facts))
-    print(f"written to {output}")
+    say(f"written to {output}")
     if exceeded is not None:
         raise exceeded
 

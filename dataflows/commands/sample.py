@@ -8,6 +8,7 @@ import typer
 
 from fugu.dataflows.base.errors import ConfigurationError, KafkaUnavailable
 from fugu.dataflows.commands.arguments import PipelineArgument
+from fugu.dataflows.commands.output import say
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.offline.evaluation.drawing import DrawnUsers, draw, written
 from fugu.dataflows.pipeline.mechanisms import configure
@@ -54,7 +55,7 @@ def sample(
     descriptor = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.writelines(lines)
-    print(
+    say(
         f"{len(lines):,} records of {drawn.drawn:,} users of {source.topic} written to {to}. They "
         "are raw: keep the file in the trusted zone, and delete it when you have chosen"
     )

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
-from fugu.dataflows.commands.output import print_json
+from fugu.dataflows.commands.output import Terminal, print_json
 from fugu.dataflows.flows.state_directories import all_directories, root_directory
 from fugu.dataflows.flows.stopped_state import (
     newest_tables,
@@ -61,7 +60,7 @@ def show(pipeline: PipelineArgument, as_json: AsJson = False) -> None:
         table.add_column(field.name.replace("_", " "), justify="right")
     for partition in found:
         table.add_row(*map(_cell, astuple(partition)))
-    Console().print(table)
+    Terminal().print(table)
 
 
 def verify(pipeline: PipelineArgument) -> None:
@@ -75,7 +74,7 @@ def verify(pipeline: PipelineArgument) -> None:
                     count += 1
             if directory.path.name.startswith("shard-"):
                 require_complete_logs(directory)
-    Console().print(f"{count} blocks in {len(directories)} shards are sound")
+    Terminal().print(f"{count} blocks in {len(directories)} shards are sound")
 
 
 def export(pipeline: PipelineArgument, archive: Archive) -> None:
@@ -93,7 +92,7 @@ def export(pipeline: PipelineArgument, archive: Archive) -> None:
             tarfile.open(fileobj=target, mode="w:gz") as tar,
         ):
             tar.add(root, arcname=".")
-    Console().print(f"wrote {archive}; it holds original keys: keep it where the state belongs")
+    Terminal().print(f"wrote {archive}; it holds original keys: keep it where the state belongs")
 
 
 def import_(pipeline: PipelineArgument, archive: Archive) -> None:
@@ -141,7 +140,7 @@ def rotate(
                     }
                 )
             )
-    Console().print(
+    Terminal().print(
         f"key epoch {after.epoch} begins where each partition stopped. In the pipeline file write\n"
         f"  secret: {{file: {keys.resolve()}, encoding: keys}}\n"
         "start the pipeline, and then destroy the old secret: nothing needs it any more. Keep a "

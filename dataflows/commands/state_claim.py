@@ -1,9 +1,8 @@
 """Claim a state for this directory, over whoever holds it."""
 
-from rich.console import Console
-
 from fugu.dataflows.base.errors import ConfigurationError, KafkaUnavailable
 from fugu.dataflows.commands.arguments import PipelineArgument
+from fugu.dataflows.commands.output import Terminal
 from fugu.dataflows.flows.sections import is_merged
 from fugu.dataflows.flows.state_directories import all_directories
 from fugu.dataflows.kafka.client import Client
@@ -36,7 +35,7 @@ def claim(pipeline: PipelineArgument) -> None:
         leases.close()
         for directory in directories:
             directory.unlock()
-    Console().print(f"pipeline {pipeline.pipeline.name} goes on here: start {pipeline.path}")
+    Terminal().print(f"pipeline {pipeline.pipeline.name} goes on here: start {pipeline.path}")
 
 
 def _unit(file: PipelineFile, client: Client, directory: StateDirectory) -> str:

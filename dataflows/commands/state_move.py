@@ -1,8 +1,7 @@
 """Move a state from disk into Kafka, or back."""
 
-from rich.console import Console
-
 from fugu.dataflows.commands.arguments import NewPipeline, OldPipeline
+from fugu.dataflows.commands.output import Terminal
 from fugu.dataflows.copies.moving import move as moved
 from fugu.dataflows.copies.moving_back import move_back
 from fugu.dataflows.flows.state_directories import root_directory
@@ -27,4 +26,4 @@ def move(old: OldPipeline, new: NewPipeline) -> None:
         streams = moved(old, new)
         where = f"{streams} streams are in Kafka now. Start {new.path}."
         rest = f"{root_directory(old).path} holds original keys: delete it when you are satisfied."
-    Console().print(f"{where} {rest}", soft_wrap=True)
+    Terminal().print(f"{where} {rest}", soft_wrap=True)

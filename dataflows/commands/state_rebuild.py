@@ -2,10 +2,8 @@
 
 from dataclasses import asdict
 
-from rich.console import Console
-
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
-from fugu.dataflows.commands.output import print_json
+from fugu.dataflows.commands.output import Terminal, print_json
 from fugu.dataflows.flows.rebuilding import rebuild as rebuilt
 from fugu.dataflows.flows.state_directories import root_directory
 
@@ -29,4 +27,4 @@ def rebuild(pipeline: PipelineArgument, as_json: AsJson = False) -> None:
             "what is published"
         )
     said = f"{root_directory(pipeline).path}: {what}. Start {pipeline.path}."
-    Console(soft_wrap=True).print(said)
+    Terminal(soft_wrap=True).print(said)

@@ -1,8 +1,7 @@
 """Move streams to where producers send their keys now, and say how many moved."""
 
-from rich.console import Console
-
 from fugu.dataflows.commands.arguments import PipelineArgument
+from fugu.dataflows.commands.output import Terminal
 from fugu.dataflows.flows.repartitioning import repartition as repartitioned
 from fugu.dataflows.flows.state_directories import root_directory
 
@@ -18,7 +17,7 @@ def repartition(pipeline: PipelineArgument) -> None:
     must have stopped gracefully. Killed anywhere, it is run once more. With source.partitions:
     follow, fugu run does it by itself where partitions were added.
     """
-    root, console = root_directory(pipeline).path, Console()
+    root, console = root_directory(pipeline).path, Terminal()
     done = repartitioned(pipeline)
     if done.after is None:
         console.print(f"{root}: what was begun is complete. Start {pipeline.path}.")

@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.tree import Tree
 
 from fugu.dataflows.commands.arguments import AsJson
-from fugu.dataflows.commands.output import print_json
+from fugu.dataflows.commands.output import Terminal, print_json
 from fugu.dataflows.files.taxonomy_file import read_taxonomy, taxonomy_of
 from fugu.operators.anonymity.taxonomy import Taxonomy
 
@@ -42,7 +41,7 @@ def show(
             }
         )
         return
-    console = Console()
+    console = Terminal()
     console.print(_tree(taxonomy, set(released)))
     categories = len(set(released))
     console.print(

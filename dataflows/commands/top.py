@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from fugu.dataflows.commands.arguments import AsJson, PipelineArguments
-from fugu.dataflows.commands.output import print_json
+from fugu.dataflows.commands.output import Terminal, print_json
 from fugu.dataflows.monitoring.scraped import Asked, Figures
 
 _COLOURS = {"ok": "green", "degraded": "yellow", "unavailable": "red", "away": "red"}
@@ -32,7 +32,7 @@ def top(
     Each pipeline file says by `metrics:` where its numbers are served. Kafka is not asked. With
     --json one document is printed for each look, on one line unless it is the only one.
     """
-    console = Console()
+    console = Terminal()
     looks = _looks([Asked(file) for file in pipelines], every)
     next(looks)  # rates need a look before
     if once:

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from fugu.dataflows.base.errors import FuguError, StartRefused
 from fugu.dataflows.commands.arguments import AsJson, KeyField, PipelineArgument
 from fugu.dataflows.commands.checks import Checks
+from fugu.dataflows.commands.output import Terminal
 from fugu.dataflows.commands.validate_by_user import check_by_user
 from fugu.dataflows.commands.validate_copies import first_block_remarks, replica_remarks
 from fugu.dataflows.commands.validate_schemas import check_schemas
@@ -111,7 +111,7 @@ def validate(
         checks.failed("kafka", str(error))
     checks.print(as_json=as_json)
     if not kafka and not as_json:
-        Console().print("Topics were not looked at; add --kafka to check them too.")
+        Terminal().print("Topics were not looked at; add --kafka to check them too.")
     return checks.are_passed(strict=strict)
 
 

@@ -22,7 +22,8 @@ class Account:
     """Hold where the account begins, what is committed since, and what is to come back.
 
     `tail` has the digests of releases that were aborted; they come back before the source is read
-    up to `tail_until`. `others` write to the topic, too, where the output is shared.
+    up to `tail_until`. Where the source `loses_records`, as by compaction, what was made of them
+    may come back otherwise, or not at all: it counts for nobody who waits for commits.
     """
 
     output: Output
@@ -31,6 +32,8 @@ class Account:
     published: int = 0
     tail: Digests = field(default_factory=dict)
     tail_until: int = 0
+    loses_records: bool = False
+    _differs: bool = field(default=False, init=False)
 
     @property
     def topic(self) -> str:
@@ -57,19 +60,24 @@ class Account:
                 continue
             key, value = outgoing.keys[index], outgoing.values[index]
             timestamp = outgoing.timestamps[index] or 1
-            if record_digest(key, value or b"", headers, timestamp) != known:
+            if record_digest(key, value or b"", headers, timestamp) == known:
+                continue
+            self._differs = True
+            if not self.loses_records:
                 raise self._mismatch("was aborted with other content than its replay has now")
 
     def close(self, end: int | None, position: int) -> bool:
-        """Begin anew behind `end`, once nothing is to come back; return whether something did not.
+        """Begin anew behind `end`, once nothing is to come back; return whether something did not,
+        or came with other content.
 
         The source is read up to `position`. An `end` before the begin is of an earlier time. Among
         records of others nobody knows: what was committed behind their open transactions was taken
         for aborted.
         """
-        missing = bool(self.tail) and position >= self.tail_until
+        missing = (bool(self.tail) or self._differs) and position >= self.tail_until
         if missing:
             self.tail.clear()
+            self._differs = False
         if not self.tail and end is not None and end > self.begin:
             self.begin, self.published = end, 0
         return missing and self.output.shared is None

@@ -58,7 +58,7 @@ class Copy(Rebalance):
         length = settings.milliseconds
         self._writer = self.client.copy_writer(transactional_id(plan.name, name), length)
         self._transaction = Transaction(plan, self.state, self._writer, name)
-        self._reader = self.client.reader(self._topic, headers=plan.reads_headers)
+        self._reader = plan.reader(self._topic)
         self._intake = intake_of(plan, self._reader, self._times)
         standby = settings.standby
         self._takeover = Takeover(plan, self.client, self.state, name, length, standby)
@@ -85,6 +85,7 @@ class Copy(Rebalance):
             return self._next()
         except (StartRefused, ShutOut):
             self._require_counted_in()
+            self.plan.same_topics.require_now()
             raise
 
     def _require_counted_in(self) -> None:
@@ -104,6 +105,7 @@ class Copy(Rebalance):
         self._member.poll()
         if self._lost:
             raise GivenAway(_ALL_GIVEN_AWAY)
+        self.plan.same_topics.require_after_a_pause()
         if self._given:
             if any(one.in_flight for one in self.beside):
                 return []
@@ -180,7 +182,7 @@ class Copy(Rebalance):
 
     def _assign(self) -> None:
         """Read what is owned, from where each table stands."""
-        self._intake.assign({one: owned.position for one, owned in self.owned.items()})
+        self._intake.assign(self.owned.values())
         for owned in self.owned.values():
             self._show_position(owned)
 
@@ -206,9 +208,7 @@ class Copy(Rebalance):
         except ShutOut:
             self._require_counted_in()
             raise
-        if len(taken.batch.offsets):
-            owned.position = int(taken.batch.offsets[-1]) + 1
-        owned.touched = True
+        self._intake.taken_in(owned, taken.batch)
         self.in_flight -= 1
 
     # the cut

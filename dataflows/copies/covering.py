@@ -11,10 +11,10 @@ for. The proof of `flows.policy_wait` holds from there on: changes and their mar
 this order, and count in one transaction or in an earlier one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from fugu.dataflows.base.batches import Batch
-from fugu.dataflows.copies.intake import Intake, Own
+from fugu.dataflows.copies.intake import Intake, Own, Place
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.policies import PoliciesPlan
 from fugu.dataflows.flows.policy_source import Covering
@@ -81,11 +81,12 @@ class CoveringIntake(Intake):
         self._policies = plan
         self._demand: Demand | None = None
 
-    def assign(self, positions: Mapping[int, int]) -> None:
+    def assign(self, owned: Iterable[Place]) -> None:
         """Read from a position on; marks are made as long as the topic is owned."""
-        super().assign(positions)
+        places = [*owned]
+        super().assign(places)
         self._end_demand()
-        if positions:
+        if places:
             plan, stop = self._policies, StopFlag()
             log = plan.client.reader(plan.fingerprint.sink_topic)
             self._demand = Demand(log, plan.wait, plan.end(stop), stop)

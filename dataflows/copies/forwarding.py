@@ -10,15 +10,17 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fugu.dataflows.base.errors import GivenAway, ShutOut
+from fugu.dataflows.base.errors import GivenAway, ShutOut, StartRefused
 from fugu.dataflows.base.metrics import Metrics
 from fugu.dataflows.copies.by_user import ByUser
 from fugu.dataflows.copies.by_user_positions import Positions
 from fugu.dataflows.copies.instance import forwarding, transactional_id
-from fugu.dataflows.copies.intake import Intake
+from fugu.dataflows.copies.intake import Intake, epochs_of
 from fugu.dataflows.copies.settings import CopySettings
 from fugu.dataflows.kafka.client import CopyClient, Rebalance
+from fugu.dataflows.kafka.passing_reader import PassingReader
 from fugu.dataflows.kafka.source import StopFlag
+from fugu.dataflows.state.same_topics import SameTopics
 
 _PAUSE_SECONDS = 0.005
 _PATIENCE_SECONDS = 60.0
@@ -34,6 +36,7 @@ class _Read:
     partition: int
     position: int
     touched: bool = False
+    epoch: int | None = None
 
 
 @dataclass(eq=False)
@@ -48,6 +51,7 @@ class Forwarder(Rebalance):
     client: CopyClient
     stop: StopFlag
     metrics: Metrics
+    same_topics: SameTopics
     _owned: dict[int, _Read] = field(default_factory=dict, init=False)
     _given: list[int] = field(default_factory=list, init=False)
     _member_id: str = field(default="", init=False)
@@ -66,6 +70,9 @@ class Forwarder(Rebalance):
                     if len(beginnings) == _MOST_BEGINNINGS and lasted < _WITHIN_SECONDS:
                         raise
                     log.warning("%s What was not committed is aborted. Beginning again.", error)
+                except StartRefused:
+                    self.same_topics.require_now()
+                    raise
         finally:
             self.stop.request()
 
@@ -75,7 +82,8 @@ class Forwarder(Rebalance):
         identity = transactional_id(what.pipeline, forwarding(self.name))
         self._milliseconds = settings.milliseconds
         self._writer = self.client.copy_writer(identity, self._milliseconds)
-        self._reader = self.client.reader(what.source, headers=what.codec.reads_headers)
+        reader = self.client.reader(what.source, headers=what.codec.reads_headers)
+        self._reader = PassingReader(what.source, reader)
         self._intake = Intake(
             what.source, self._reader, what.max_batch, what.codec.is_ready, self.metrics
         )
@@ -97,6 +105,7 @@ class Forwarder(Rebalance):
             self._member.poll()
             if self._lost:
                 raise GivenAway(f"consumer group {self.what.group} has counted this process out.")
+            self.same_topics.require_after_a_pause()
             if self._given:
                 self._cut()
                 self._take_over()
@@ -104,7 +113,7 @@ class Forwarder(Rebalance):
             for read, batch in taken:
                 for outgoing in self.what.outgoing(batch):
                     self._writer.write(self.what.topic, outgoing)
-                read.position, read.touched = int(batch.offsets[-1]) + 1, True
+                self._intake.taken_in(read, batch)
             if time.monotonic() - cut_at >= self.what.every:
                 self._cut()
                 cut_at = time.monotonic()
@@ -119,27 +128,30 @@ class Forwarder(Rebalance):
         if not touched:
             return
         self._writer.acknowledge()
+        self.same_topics.require()
         group = self._member.metadata()
         if self._lost or not group.is_of(self._member_id):
             raise GivenAway(f"consumer group {self.what.group} has given partitions to others.")
         positions = {read.partition: read.position for read in touched}
-        self._writer.send_offsets({self.what.source: positions}, group)
+        self._writer.send_offsets({self.what.source: positions}, group, epochs_of(touched))
         self._writer.commit()
         for read in touched:
             read.touched = False
             self._show(read)
 
     def _take_over(self) -> None:
+        self.same_topics.require()
         given, self._given = self._given, []
         seconds = _PATIENCE_SECONDS + self._milliseconds / 1000
         positions = Positions(self.what, self.client, self._reader, self._member, seconds)
         for partition, (position, known) in positions.of(given).items():
-            self._owned[partition] = _Read(partition, position, touched=not known)
+            epoch = self._member.committed_epoch(partition) if known else None
+            self._owned[partition] = _Read(partition, position, not known, epoch)
             self._show(self._owned[partition])
         self._assign()
 
     def _assign(self) -> None:
-        self._intake.assign({one: read.position for one, read in self._owned.items()})
+        self._intake.assign(self._owned.values())
 
     def _show(self, read: _Read) -> None:
         place = self.what.source, read.partition

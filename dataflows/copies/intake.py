@@ -4,7 +4,7 @@ A partition whose next batch cannot be taken yet keeps it, and waits alone.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol, TypeVar
 
 from fugu.dataflows.base.batches import Batch
@@ -19,11 +19,15 @@ Polled = tuple[float, Batch]
 
 
 class Place(Protocol):
-    """Hold how far a partition is read; `touched` is to be committed."""
+    """Hold how far a partition is read; `touched` is to be committed.
+
+    `epoch` is the leader epoch of the record before the position, where it is known.
+    """
 
     partition: int
     position: int
     touched: bool
+    epoch: int | None
 
 
 Own = TypeVar("Own", bound=Place)
@@ -45,10 +49,11 @@ class Intake:
         self._is_ready, self._metrics, self._times = is_ready, metrics, times
         self._held = list[Polled]()
 
-    def assign(self, positions: Mapping[int, int]) -> None:
+    def assign(self, owned: Iterable[Place]) -> None:
         """Read these partitions, each from its position on; what waits is read again."""
         self._held = []
-        self._reader.assign(positions)
+        places = [*owned]
+        self._reader.assign({one.partition: one.position for one in places}, epochs_of(places))
 
     def next(self, owned: Mapping[int, Own]) -> list[tuple[Own, Batch]]:
         """Return what has arrived and can be taken now.
@@ -67,6 +72,13 @@ class Intake:
                 self._times.read(batch.partition, moment, len(batch.offsets))
         return [(owned[batch.partition], batch) for _, batch in ready]
 
+    def taken_in(self, owned: Place, batch: Batch) -> None:
+        """Note that the table has a batch, so that reading goes on behind it."""
+        if len(batch.offsets):
+            owned.position = int(batch.offsets[-1]) + 1
+            owned.epoch = self._reader.epoch(owned.partition)
+        owned.touched = True
+
     def pass_marks(self, owned: Place) -> None:
         """Move on behind marks of transactions, which are no records, unless a batch waits.
 
@@ -75,7 +87,7 @@ class Intake:
         behind = self._reader.position(owned.partition)
         waits = any(batch.partition == owned.partition for _, batch in self._held)
         if behind is not None and behind > owned.position and not waits:
-            owned.position, owned.touched = behind, True
+            owned.position, owned.touched, owned.epoch = behind, True, None
 
     def say_what_is_unread(self, owned: Place) -> None:
         """Warn of records of a partition that are left, where nothing more is read."""
@@ -105,3 +117,8 @@ class Intake:
                 f"topic {self._topic}, partition {batch.partition}: Kafka returned records from "
                 f"offset {batch.offsets[0]} on, which were not asked for"
             )
+
+
+def epochs_of(places: Iterable[Place]) -> dict[int, int]:
+    """Return leader epochs by partition, where they are known."""
+    return {one.partition: one.epoch for one in places if one.epoch is not None}

@@ -13,7 +13,8 @@ from fugu.dataflows.state.row_log import Table
 class Owned(Generic[Table]):
     """Hold table, chain and accounts of a partition, all as of one moment.
 
-    `position` is the next source offset that is not in the table. `end` is where the next record in
+    `position` is the next source offset that is not in the table, and `epoch` the leader epoch of
+    the record before it, where that is known. `end` is where the next record in
     the partition of the state is expected. A partition that was just taken over is `touched`, so
     that a block names its owner at once. With the last block before it is given up, it has `left`.
     """
@@ -27,6 +28,7 @@ class Owned(Generic[Table]):
     touched: bool = True
     finished: bool = False
     left: bool = False
+    epoch: int | None = None
 
     def progress(self, instance: str, epoch: int) -> Progress:
         """Return what the next block says besides its rows."""

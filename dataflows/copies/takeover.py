@@ -71,8 +71,13 @@ class Takeover:
 
     def owned(self, partitions: Sequence[int], member: GroupMember) -> list[Owned[Any]]:
         """Return partitions as their last owners left them; `StartRefused` if they cannot be."""
+        self.plan.same_topics.require()
         self.predecessors.tried.clear()
-        taken = [self._owned(one, self._committed(one, member)) for one in partitions]
+        taken = list[tuple[Owned[Any], Header | None]]()
+        for one in partitions:
+            owned, header = self._owned(one, self._committed(one, member))
+            owned.epoch = member.committed_epoch(one)
+            taken.append((owned, header))
         self.predecessors.free_what_all_read(header for _, header in taken)
         return [owned for owned, _ in taken]
 
@@ -208,6 +213,11 @@ class Takeover:
             )
         for account in accounts:
             account.tail_until = bounds.end
+            account.loses_records = bool(account.tail) and self._is_compacted(topic)
+
+    def _is_compacted(self, name: str) -> bool:
+        topic = self.client.topic(name)
+        return "compact" in ((topic and topic.settings) or {}).get("cleanup.policy", "")
 
 
 def _read_to(

@@ -12,6 +12,7 @@ from typing import Any
 
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.metrics import FOREIGN_WRITES
+from fugu.dataflows.copies.intake import epochs_of
 from fugu.dataflows.copies.others import others_between
 from fugu.dataflows.copies.owned import Owned
 from fugu.dataflows.flows.plan import Plan
@@ -54,8 +55,10 @@ class Transaction:
         self._writer.acknowledge()
         for owned in touched:
             self._require_alone(owned, counts[owned.partition])
+        self._plan.same_topics.require()
         positions = {owned.partition: owned.position for owned in touched}
-        self._writer.send_offsets({self._plan.fingerprint.source_topic: positions}, member())
+        source = self._plan.fingerprint.source_topic
+        self._writer.send_offsets({source: positions}, member(), epochs_of(touched))
         self._writer.commit()
         for owned in touched:
             owned.touched = False
@@ -91,7 +94,8 @@ class Transaction:
             if account.close(end, owned.position):
                 log.warning(
                     "topic %s, partition %d: releases that a copy had written when it died did not "
-                    "come back; they were aborted and do not count",
+                    "come back, or not with the same content, as where records of the source are "
+                    "gone; they were aborted and do not count",
                     account.topic,
                     account.partition,
                     extra={"topic": account.topic, "partition": account.partition},

@@ -12,6 +12,8 @@ import orjson
 
 from fugu.dataflows.base.section import INTEGERS
 
+LARGEST_ALPHABET = 2**17
+"""A promise beside the sink lists every symbol, and so does whatever is built for one."""
 _LONGEST_INTEGER = 20
 _WHOLE_NUMBER = re.compile(r"-?[1-9][0-9]*|0")
 
@@ -27,7 +29,17 @@ def read_alphabet(path: Path) -> object:
     if path.suffix == ".json":
         return _under_its_key(text)
     lines = text.removesuffix("\n").split("\n") if text else []
+    require_not_too_many(len(lines))
     return [_symbol(number, line) for number, line in enumerate(lines, start=1)]
+
+
+def require_not_too_many(symbols: int) -> None:
+    """Raise `ValueError` for more symbols than an alphabet may have, before one is looked at."""
+    if symbols > LARGEST_ALPHABET:
+        raise ValueError(
+            f"lists {symbols:,} symbols, more than {LARGEST_ALPHABET:,}; let one symbol stand for "
+            "all rare ones (other)"
+        )
 
 
 def _under_its_key(text: str) -> object:

@@ -15,6 +15,7 @@ from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.flows.state_directories import stored_fingerprint
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kafka.partitioner import Hash, Partitioner, partitions_of
+from fugu.dataflows.kafka.passing_reader import PassingReader
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.topics import bounds_of
@@ -70,7 +71,8 @@ def sampled_keys(client: Client, source: Topic, codec: Codec) -> KeySample:
     """Look at the newest records of every partition."""
     keys, follow = 0, dict.fromkeys(get_args(Hash), 0)
     bounds = bounds_of(client, source, list(range(source.partitions)))
-    with closing(client.reader(source.name, headers=codec.reads_headers)) as reader:
+    looking = client.reader(source.name, headers=codec.reads_headers)
+    with closing(PassingReader(source.name, looking)) as reader:
         for partition, bound in bounds.items():
             first = max(bound.start, bound.end - _LOOKED_AT)
             found = {

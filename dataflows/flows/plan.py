@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import bytewax.operators as op
@@ -14,6 +15,7 @@ from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import without_values
 from fugu.dataflows.base.metrics import Metrics
 from fugu.dataflows.kafka.client import Client, Reader
+from fugu.dataflows.kafka.passing_reader import PassingReader
 from fugu.dataflows.kafka.replayed_releases import ReleaseIds
 from fugu.dataflows.kafka.sink import KafkaSink, Shared, require_sink_offset
 from fugu.dataflows.kafka.source import KafkaSource, StopFlag, part_name, require_source_offset
@@ -23,6 +25,7 @@ from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.recovery import Resuming, resuming
 from fugu.dataflows.state.row_log import require_whole
+from fugu.dataflows.state.same_topics import SameTopics
 from fugu.dataflows.state.state_topic import StateTopic
 from fugu.dataflows.state.writes_beside import WritesBeside
 from fugu.operators.temporal.temporal_perturbation import End
@@ -103,6 +106,16 @@ class Plan(ABC):
             raise TypeError("a state in Kafka has no directory")
         return self.home
 
+    @cached_property
+    def same_topics(self) -> SameTopics:
+        """Return what refuses to commit anything once topics are other ones."""
+        return self.as_at_the_start()
+
+    def as_at_the_start(self, **patience: float) -> SameTopics:
+        """Return the same, for another thread."""
+        home = self.home.topic if isinstance(self.home, StateTopic) else None
+        return SameTopics(self.client, self.fingerprint, home, **patience)
+
     @property
     def written_log(self) -> str | None:
         """Return the internal log of an aggregate, if this dataflow writes to it."""
@@ -112,6 +125,11 @@ class Plan(ABC):
     def reads_headers(self) -> bool:
         """Return whether headers of its source are looked at."""
         return False
+
+    def reader(self, topic: str) -> Reader:
+        """Return what reads the source, or another topic in its place, which nobody else writes."""
+        reader = self.client.reader(topic, headers=self.reads_headers)
+        return PassingReader(topic, reader) if self.reads_source else reader
 
     def is_ready(self, batch: Batch) -> bool:
         """Return whether a batch of the source can be taken at once."""
@@ -132,9 +150,9 @@ class Plan(ABC):
         owner = f"{self.name}.{into}.{unit}"
         writer = self.client.writer(owner)
         flow = Dataflow(self._flow)
-        reader = self.client.reader(topic, headers=self.reads_headers)
-        source = self.source(topic, begin, reader)
+        source = self.source(topic, begin, self.reader(topic))
         source.require_held = self._require_held
+        source.require_same = self.same_topics.require_after_a_pause
         source.is_ready = self.is_ready
         items, sinks = self.items(op.input(self.steps[0], flow, source)), list[KafkaSink]()
         for output in self.outputs():
@@ -150,6 +168,8 @@ class Plan(ABC):
                 None if sinks else source.times,
                 owner,
                 self._is_stopped,
+                self.same_topics.require,
+                source.resumed,
             )
             op.output(output.sink_step, op.map_value(output.step, items, output.records), sink)
             sinks.append(sink)

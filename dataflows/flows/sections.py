@@ -12,7 +12,8 @@ from fugu.dataflows.stages.reports import ReportsPerTick
 from fugu.dataflows.stages.series import SeriesPerTick
 from fugu.dataflows.stages.stage import StreamStage
 from fugu.dataflows.stages.summing import Summing
-from fugu.operators.mechanism import CollectingMechanism, Mechanism
+from fugu.operators.ldp_ids.reporting import CollectingMechanism
+from fugu.operators.mechanism import Mechanism
 from fugu.operators.randomness import DrawScope
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.temporal.temporal_perturbation import End, TemporalPerturbation

@@ -73,14 +73,23 @@ def publishing_in_words(client: "Client", pipeline: str) -> str:
 class Reader(Protocol):
     """Read committed records of some partitions of one topic, in order, from given offsets."""
 
-    def assign(self, offsets: Mapping[int, int]) -> None:
-        """Read these partitions (and no others) from these offsets."""
+    def assign(self, offsets: Mapping[int, int], epochs: Mapping[int, int] | None = None) -> None:
+        """Read these partitions (and no others) from these offsets.
+
+        `epochs` are the leader epochs of the records before, where they are known: then a poll
+        finds out whether a partition was truncated since, though it has these offsets again.
+        """
 
     def poll(self, max_records: int) -> list[Batch]:
         """Return what has arrived, without waiting: at most `max_records`.
 
-        Raises `StartRefused` if an offset is no longer there.
+        Raises `StartRefused` if an offset is no longer there, and `NotUnpacked`, once everything
+        before it is returned, where a batch is not unpacked.
         """
+
+    def pass_over(self, partition: int, offset: int) -> None:
+        """Go on at this offset of an assigned partition, as who raises that can."""
+        return
 
     def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
         """Return where each partition starts and ends now."""
@@ -92,6 +101,10 @@ class Reader(Protocol):
 
     def position(self, partition: int) -> int | None:
         """Return the next offset of an assigned partition, past control records; never wait."""
+
+    def epoch(self, partition: int) -> int | None:
+        """Return the leader epoch of the last record that was polled, where the client tells."""
+        return None
 
     def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
         """Yield all records of a partition with start <= offset < end; assigns that partition."""
@@ -135,6 +148,11 @@ class Client(Protocol):
 
     def topic(self, name: str) -> Topic | None:
         """Return the broker's description of a topic; None if there is no such topic."""
+
+    def identities(self, names: Sequence[str]) -> dict[str, str | None]:
+        """Return which topics have these names now; None where there is none."""
+        found = {name: self.topic(name) for name in names}
+        return {name: None if one is None else one.identity for name, one in found.items()}
 
     def rights(self, topic: str) -> Rights | None:
         """Return who may do what to a topic; None where the broker does not tell."""
@@ -256,6 +274,10 @@ class GroupMember(Protocol):
         Waits until no transaction is open that could change them; calls `meanwhile` in between.
         """
 
+    def committed_epoch(self, partition: int) -> int | None:
+        """Return the leader epoch that goes with the position that was told last, if any does."""
+        return None
+
     def close(self) -> None:
         """Leave the group; what it takes then is told, too."""
 
@@ -269,8 +291,16 @@ class CopyWriter(Writer, Protocol):
     def acknowledge(self) -> None:
         """Return once every record is acknowledged; nothing is committed."""
 
-    def send_offsets(self, offsets: Mapping[str, Mapping[int, int]], group: GroupMetadata) -> None:
-        """Add positions by topic and partition, which Kafka takes from a present member only."""
+    def send_offsets(
+        self,
+        offsets: Mapping[str, Mapping[int, int]],
+        group: GroupMetadata,
+        epochs: Mapping[int, int] | None = None,
+    ) -> None:
+        """Add positions by topic and partition, which Kafka takes from a present member only.
+
+        `epochs` are those of `Reader.assign`.
+        """
 
     def commit(self) -> None:
         """Commit; where no answer comes for long, `DeliveryFailed`, and Kafka decides."""

@@ -39,6 +39,8 @@ _PROOFS = {OAUTHBEARER: ("mechanism", "oauth"), None: ("mechanism", "username", 
 _TEXT = {"type": "string"}
 LONGEST_TRANSACTION = timedelta(seconds=60)
 """The longest epoch that is published in a transaction: readers wait for all of it."""
+MAX_UNPACKED_BYTES = 128 * 1024 * 1024
+_MOST_UNPACKED_BYTES = 512 * 1024 * 1024
 _ADDRESSES = re.compile(r"^[^\s,]+:\d{1,5}(,[^\s,]+:\d{1,5})*$")
 
 
@@ -68,6 +70,8 @@ class Connection:
     """Further settings of librdkafka, all of them allowed."""
     tokens: TokenServer | None = None
     """Say where tokens come from that are shown in the place of a password."""
+    max_unpacked_bytes: int = MAX_UNPACKED_BYTES
+    """The most bytes that a compressed batch of records may have once it is unpacked."""
     client_id: str = "fugu"
     """The name by which Kafka limits a client and writes of it, unless `settings` has another."""
 
@@ -215,6 +219,10 @@ class Kafka(Section):
     """Say how connections are protected; without it, they are not."""
     transactions: Annotated[bool | Literal["auto"], WrapValidator(_transactions)] = False
     """Say whether an epoch is published in a transaction; `auto`: where client and broker can."""
+    max_unpacked_bytes: Annotated[int, Field(ge=1_048_576, le=_MOST_UNPACKED_BYTES)] = (
+        MAX_UNPACKED_BYTES
+    )
+    """The most bytes that a compressed batch of records may have once it is unpacked."""
     settings: ChosenSettings = Field(default_factory=dict)
     """Settings of librdkafka that may be chosen, by their names there."""
 
@@ -263,4 +271,5 @@ class Kafka(Section):
             because=because,
             settings=self.settings,
             tokens=self.security.tokens(resolve),
+            max_unpacked_bytes=self.max_unpacked_bytes,
         )

@@ -4,6 +4,7 @@ import logging
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.errors import DeliveryFailed, KafkaUnavailable, StartRefused
@@ -22,9 +23,31 @@ def offset_gone(topic: str, partition: int, offset: int) -> StartRefused:
     """Report that an offset is gone: no client goes on elsewhere by itself."""
     return StartRefused(
         f"topic {topic}, partition {partition}: offset {offset} is no longer there (retention "
-        "removed it, or the topic was truncated), so records would be lost silently. Restore the "
-        "records. The next start says what else can be done."
+        "removed it, or the topic was truncated, as by an unclean election of a leader), so that "
+        "records would be lost silently. Restore the records. The next start says what else can be "
+        "done. If it says this again, other records have offsets of truncated ones, and were not "
+        "read: write them once more behind the others, or do without them. Then set the position "
+        f"of the consumer group to {offset} again (kafka-consumer-groups.sh --reset-offsets "
+        "--to-offset). That goes on from there, with all budgets."
     )
+
+
+class NotUnpacked(KafkaUnavailable):
+    """Report a batch of records that is not unpacked, mostly because it is large, and where it is.
+
+    Its records are at `offsets`, without those that were read before; none is later than
+    `timestamp`.
+    """
+
+    def __init__(
+        self, topic: str, partition: int, offsets: range, timestamp: int, most: int
+    ) -> None:
+        super().__init__(
+            f"topic {topic}, partition {partition}: the batch with offsets {offsets[0]} to "
+            f"{offsets[-1]} cannot be unpacked into {most:,} bytes. If that is meant, raise "
+            "kafka.max_unpacked_bytes in the pipeline file"
+        )
+        self.partition, self.offsets, self.timestamp = partition, offsets, timestamp
 
 
 def topic_unreadable(topic: str, reason: str) -> KafkaUnavailable:
@@ -112,11 +135,11 @@ def _before(batch: Batch, end: int) -> Batch:
     if batch.offsets[-1] < end:
         return batch
     count = bisect_left(batch.offsets, end)
-    return Batch(
-        batch.partition,
-        batch.offsets[:count],
-        batch.timestamps[:count],
-        batch.keys[:count],
-        batch.values[:count],
-        batch.headers[:count],
+    return replace(
+        batch,
+        offsets=batch.offsets[:count],
+        timestamps=batch.timestamps[:count],
+        keys=batch.keys[:count],
+        values=batch.values[:count],
+        headers=batch.headers[:count],
     )

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any, TypeVar
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
@@ -22,8 +22,8 @@ from kafka.errors import (
 from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.kafka.client import Client, Reader, Rights, Topic, Writer, identity_of
 from fugu.dataflows.kafka.connection import Connection
-from fugu.dataflows.kafka.failures import SILENCE_SECONDS, not_written
-from fugu.dataflows.kafka.kafka_python_reach import reach
+from fugu.dataflows.kafka.failures import SILENCE_SECONDS, NotUnpacked, not_written
+from fugu.dataflows.kafka.kafka_python_reach import reach, sent_elsewhere
 from fugu.dataflows.kafka.kafka_python_reader import KafkaPythonReader
 from fugu.dataflows.kafka.kafka_python_refusals import right_missing
 from fugu.dataflows.kafka.kafka_python_rights import rights_of
@@ -33,6 +33,9 @@ from fugu.dataflows.kafka.kafka_python_writer import KafkaPythonWriter
 Made = TypeVar("Made")
 _SHOWN_SECONDS, _SHOWN_PAUSE_SECONDS = 30, 0.05
 """A broker may answer that it has added partitions before it shows them."""
+_NEW_SECONDS = 3.0
+"""A broker may tell that a topic is there before it tells its settings."""
+_SOON_MS = 3_000
 _NEVER_MS = 24 * 3600 * 1000
 """The producer must not give up a request by itself: it would go on with the next one, and leave a
 gap in the partition. `KafkaPythonWriter.flush` gives up, and the process ends with it."""
@@ -48,6 +51,7 @@ class KafkaPythonClient(Client):
         self._connection = connection
         self._settings = settings_of(connection)
         self._admin_client: KafkaAdminClient | None = None
+        self._looking: KafkaAdminClient | None = None
         self._created: set[str] = set()
 
     def without_transactions(self, pipeline: str) -> str:
@@ -64,27 +68,62 @@ class KafkaPythonClient(Client):
             time.sleep(_SHOWN_PAUSE_SECONDS)
         return found
 
+    def identities(self, names: Sequence[str]) -> dict[str, str | None]:
+        """Ask once for all, on a connection of its own: a broker that does not answer is left soon
+        for another one."""
+        if self._connection.embedded:
+            return super().identities(names)
+        if self._looking is None:
+            self._looking = self._reach(KafkaAdminClient, request_timeout_ms=_SOON_MS)
+        try:
+            described = self._looking.describe_topics([*names])
+            return {one["name"]: self._identity(one) for one in described}
+        except AuthorizationError as error:
+            raise right_missing(", ".join(names), type(error)) from None
+        except KafkaError as error:
+            raise self._unavailable(error) from None
+
+    def _identity(self, described: Mapping[str, Any]) -> str | None:
+        """Return which topic the broker describes, if there is one."""
+        refused = for_code(described["error_code"])
+        if refused is UnknownTopicOrPartitionError:
+            return None
+        if refused is not NoError:
+            raise refused()
+        return str(described["topic_id"] or f"generation-{self._generation}")
+
     def _described(self, name: str) -> Topic | None:
         try:
             described = self._admin().describe_topics([name])[0]
-            refused = for_code(described["error_code"])
-            if refused is UnknownTopicOrPartitionError:
+            identity = self._identity(described)
+            if identity is None:
                 return None
-            if refused is not NoError:
-                raise refused()
-            resource = ConfigResource(ConfigResourceType.TOPIC, name)
-            configs = self._admin().describe_configs([resource], config_filter=ConfigFilterType.ALL)
+            configs = self._configs(name)
         except AuthorizationError as error:
             raise right_missing(name, type(error)) from None
         except KafkaError as error:
             raise self._unavailable(error) from None
-        if not configs["topic"][name]:
+        if not configs:
             raise right_missing(name, TopicAuthorizationFailedError)
-        settings = {key: str(entry["value"]) for key, entry in configs["topic"][name].items()}
-        identity = described["topic_id"] or f"generation-{self._generation}"
+        settings = {key: str(entry["value"]) for key, entry in configs.items()}
         partitions = described["partitions"]
         replicas = min(len(one["replica_nodes"]) for one in partitions)
-        return Topic(name, str(identity), len(partitions), settings, replicas)
+        return Topic(name, identity, len(partitions), settings, replicas)
+
+    def _configs(self, name: str) -> Mapping[str, Any]:
+        """Return the settings of a topic that is there; none where Kafka does not tell them.
+
+        That is for want of a right, or for a moment because another process has just created the
+        topic: kafka-python does not tell which, so it is asked again for a while.
+        """
+        resource = ConfigResource(ConfigResourceType.TOPIC, name)
+        deadline = time.monotonic() + _NEW_SECONDS
+        while True:
+            told = self._admin().describe_configs([resource], config_filter=ConfigFilterType.ALL)
+            configs: Mapping[str, Any] = told["topic"][name]
+            if configs or time.monotonic() > deadline:
+                return configs
+            time.sleep(_SHOWN_PAUSE_SECONDS)
 
     def rights(self, topic: str) -> Rights | None:
         return None if self._connection.embedded else rights_of(self._admin(), topic)
@@ -127,6 +166,9 @@ class KafkaPythonClient(Client):
             time.sleep(_SHOWN_PAUSE_SECONDS)
 
     def reader(self, topic: str, *, headers: bool = False, committed: bool = True) -> Reader:
+        return self._reader(topic, committed, self._connection.max_unpacked_bytes)
+
+    def _reader(self, topic: str, committed: bool, most: int) -> KafkaPythonReader:
         consumer = self._reach(
             KafkaConsumer,
             group_id=None,
@@ -136,7 +178,21 @@ class KafkaPythonClient(Client):
             allow_auto_create_topics=self._connection.embedded,
             fetch_max_wait_ms=100,
         )
-        return KafkaPythonReader(topic, consumer)
+        return KafkaPythonReader(topic, consumer, most)
+
+    def packed_at(
+        self, topic: str, partition: int, offset: int, *, committed: bool
+    ) -> NotUnpacked | None:
+        """Return the compressed batch with this offset, not unpacked; None if there is none."""
+        with closing(self._reader(topic, committed, 0)) as reader:
+            try:
+                for _ in reader.read_range(partition, offset, offset + 1):
+                    break
+            except NotUnpacked as found:
+                if offset in found.offsets:
+                    most = self._connection.max_unpacked_bytes
+                    return NotUnpacked(topic, partition, found.offsets, found.timestamp, most)
+        return None
 
     def delete_keys(self, topic: str, partition: int, keys: Sequence[bytes]) -> None:
         producer = self._reach(KafkaProducer, acks="all")
@@ -194,4 +250,5 @@ class KafkaPythonClient(Client):
         return KafkaUnavailable(
             f"Kafka at {self._connection.bootstrap} cannot be used ({type(error).__name__}). "
             "Check its address (kafka.bootstrap in a pipeline file) and that the broker is running."
+            + sent_elsewhere(self._admin_client)
         )

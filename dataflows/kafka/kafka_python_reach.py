@@ -89,6 +89,21 @@ def reach(make: Callable[..., Made], connection: Connection, settings: Mapping[s
     raise _unavailable(connection, errors)
 
 
+def sent_elsewhere(client: Any) -> str:
+    """Say to which addresses Kafka sends its clients, which may be those that nobody reaches."""
+    try:
+        known = client._manager.cluster.brokers()
+        addresses = sorted({f"{one.host}:{one.port}" for one in known})
+    except AttributeError:
+        return ""
+    if not addresses:
+        return ""
+    return (
+        f" It sends its clients on to {', '.join(addresses)} (advertised.listeners of its "
+        "brokers): these must be reachable from here, too."
+    )
+
+
 @contextmanager
 def _listening(errors: list[BaseException]) -> Iterator[None]:
     _ears.listeners[id(errors)] = errors

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from kafka import KafkaConsumer, TopicPartition
@@ -18,29 +19,44 @@ from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.kafka.client import Bounds, Reader
 from fugu.dataflows.kafka.failures import (
     EACH_SECONDS,
+    NotUnpacked,
     offset_gone,
     offsets_unreadable,
     scan,
     topic_unreadable,
 )
 from fugu.dataflows.kafka.kafka_python_refusals import right_missing
+from fugu.dataflows.kafka.kafka_python_unpacking import Enough, StaysPacked, bounded
 
 
 class KafkaPythonReader(Reader):
     """Read through a consumer with manual assignment."""
 
-    def __init__(self, topic: str, consumer: KafkaConsumer) -> None:
+    def __init__(self, topic: str, consumer: KafkaConsumer, most: int) -> None:
+        """Unpack batches to so many bytes at most; with 0, only say which ones are packed."""
         self._topic = topic
         self._consumer = consumer
+        self._allowance = bounded(consumer, most)
 
-    def assign(self, offsets: Mapping[int, int]) -> None:
+    def assign(self, offsets: Mapping[int, int], epochs: Mapping[int, int] | None = None) -> None:
         self._consumer.assign([TopicPartition(self._topic, p) for p in offsets])
         for partition, offset in offsets.items():
             self._consumer.seek(TopicPartition(self._topic, partition), offset)
 
+    def pass_over(self, partition: int, offset: int) -> None:
+        self._consumer.seek(TopicPartition(self._topic, partition), offset)
+
     def poll(self, max_records: int) -> list[Batch]:
+        self._allowance.renew()
+        with suppress(Enough):  # the poll before had enough
+            return self._poll(max_records)
+        return self._poll(max_records)
+
+    def _poll(self, max_records: int) -> list[Batch]:
         try:
             polled = self._consumer.poll(timeout_ms=0, max_records=max_records)
+        except StaysPacked as error:
+            raise self._not_unpacked(error) from None
         except OffsetOutOfRangeError as error:
             partition, offset = next(iter(error.args[0].items()))
             raise offset_gone(self._topic, partition.partition, offset) from None
@@ -81,6 +97,11 @@ class KafkaPythonReader(Reader):
         except KafkaError:  # the next poll reports what is wrong
             return None
         return None if position is None else int(position)
+
+    def _not_unpacked(self, found: StaysPacked) -> NotUnpacked:
+        first = max(found.base, self.position(found.partition) or 0)
+        offsets, most = range(first, found.last + 1), self._allowance.most
+        return NotUnpacked(self._topic, found.partition, offsets, found.timestamp, most)
 
     def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
         self.assign({partition: start})

@@ -62,7 +62,7 @@ class LookingClient(Client):
 class _Nothing(Reader):
     """Read a topic that is empty."""
 
-    def assign(self, offsets: Mapping[int, int]) -> None:
+    def assign(self, offsets: Mapping[int, int], epochs: Mapping[int, int] | None = None) -> None:
         return
 
     def poll(self, max_records: int) -> list[Batch]:

@@ -5,8 +5,8 @@ pipeline.
 
 A published release that does not come back in the replay must have an explanation, too. Its id is
 that of a later record (the predecessor's producer gave up one request and delivered the next), or
-of an earlier one (a late request of the predecessor, an identical copy of what was published
-since), or the pipeline stops. Releases of ticks are ordered by time instead.
+of one before the last snapshot (a late request of the predecessor, an identical copy of what was
+published since), or the pipeline stops. Releases of ticks are ordered by time instead.
 """
 
 import logging
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from fugu.dataflows.base.batches import Outgoing
-from fugu.dataflows.base.errors import NEW_PIPELINE, ReleaseMismatch
+from fugu.dataflows.base.errors import NEW_PIPELINE, ReleaseMismatch, StartRefused
 from fugu.dataflows.base.metrics import REPLAYED, Metrics
 from fugu.dataflows.records.published import record_digest, release_id_of
 
@@ -42,7 +42,7 @@ class ReplayedReleases:
 
     `published` are the releases that are still awaited, by release id; those that come back are
     taken out. `release_ids` names the releases of source records; it is None where releases belong
-    to ticks.
+    to ticks. The source is read again from the offset `resumed` on.
     """
 
     topic: str
@@ -51,6 +51,7 @@ class ReplayedReleases:
     published: dict[bytes, Published]
     release_ids: ReleaseIds | None
     metrics: Metrics
+    resumed: int = 0
     _explained: bool = field(default=False, init=False)
     _since: int | None = field(default=None, init=False)
     _count: int = field(default=0, init=False)
@@ -90,13 +91,16 @@ class ReplayedReleases:
         if self._explained or not self.published:
             return
         self._explained = True
-        first = max(0, position - _UNMATCHED_WINDOW)
-        earlier = set(release_ids(self.source, range(first, position)))
+        first = max(0, self.resumed - _UNMATCHED_WINDOW)
+        earlier = set(release_ids(self.source, range(first, self.resumed)))
+        passed = set(release_ids(self.source, range(self.resumed, position)))
         later = range(position, position + _UNMATCHED_WINDOW)
         later_ids = set(release_ids(self.source, later))
         for release_id, one in list(self.published.items()):
             if release_id in earlier:
                 del self.published[release_id]
+            elif release_id in passed:
+                raise self._lost(one.offset)
             elif release_id not in later_ids:
                 raise self._mismatch(one.offset, "and is no release of this pipeline as it is now")
 
@@ -113,6 +117,14 @@ class ReplayedReleases:
                 del self.published[release_id]
             elif one.timestamp <= timestamps[-1]:
                 raise self._mismatch(one.offset, "and its tick has passed without it now")
+
+    def _lost(self, offset: int) -> StartRefused:
+        return StartRefused(
+            f"topic {self.topic}, partition {self.partition}, offset {offset} was published of a "
+            "record that is not in the source any more, as where compaction has removed it since "
+            "the last snapshot. What it cost is not known to the state, so nothing more is "
+            f"published to this partition. Restore the source topic, or {NEW_PIPELINE}."
+        )
 
     def _mismatch(self, offset: int, what: str) -> ReleaseMismatch:
         return ReleaseMismatch(

@@ -8,7 +8,7 @@ is skipped if its digest is equal; another digest stops the pipeline before any 
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -90,6 +90,8 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
     process has taken over. bytewax asks sinks last, and counts an epoch once they have answered.
     `times` are told of that, by the sink of releases. `owner` is who writes, whose predecessor may
     have left a transaction open; whether that is still waited for, `is_stopped` says.
+    `require_same` raises where topics are other ones than at the start, before anything is flushed.
+    `resumed` says from where on each partition of the source is read again.
     """
 
     client: Client
@@ -103,6 +105,8 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
     times: ReleaseTimes | None = None
     owner: str = ""
     is_stopped: Callable[[], bool] = lambda: False
+    require_same: Callable[[], None] = lambda: None
+    resumed: Mapping[int, int] = field(default_factory=dict)
     _parts: "dict[int, KafkaSinkPart]" = field(default_factory=dict, init=False)
 
     def has_caught_up(self, partitions: Iterable[int]) -> bool:
@@ -233,7 +237,13 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
     def _replayed(self) -> ReplayedReleases:
         sink = self.sink
         return ReplayedReleases(
-            sink.topic, self.partition, self.source, self.published, sink.release_ids, sink.metrics
+            sink.topic,
+            self.partition,
+            self.source,
+            self.published,
+            sink.release_ids,
+            sink.metrics,
+            sink.resumed.get(self.source, 0),
         )
 
     def write_batch(self, values: list[Outgoing]) -> None:
@@ -251,6 +261,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
     def snapshot(self) -> int:
         """Wait for all acknowledgements and writes; resume before the first release not yet
         replayed."""
+        self.sink.require_same()
         self.writer.flush()
         self.sink.wait()
         if self.sink.times is not None:

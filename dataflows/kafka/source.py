@@ -140,8 +140,10 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
     """Read some partitions of the source topic.
 
     `begin` holds the offsets to start from without a snapshot: their first ones when the pipeline
-    was created. `positions` holds the next offset of each partition, and `waiting` the partitions
-    that had records to read at the start. `require_held` raises if another process has taken over.
+    was created. `resumed` holds those where reading began, `positions` the next offset of each
+    partition, and `waiting` the partitions
+    that had records to read at the start. `require_held` raises if another process has taken over,
+    and `require_same` if topics have become other ones while this process stood still.
     """
 
     topic: str
@@ -151,9 +153,11 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
     stop: StopFlag
     metrics: Metrics
     require_held: Callable[[], None] = field(default_factory=lambda: lambda: None, init=False)
+    require_same: Callable[[], None] = field(default_factory=lambda: lambda: None, init=False)
     is_ready: Callable[[Batch], bool] = field(default_factory=lambda: lambda _: True, init=False)
     """Says whether a batch can be read at once; its partition waits where it cannot."""
     positions: dict[int, int] = field(default_factory=dict, init=False)
+    resumed: dict[int, int] = field(default_factory=dict, init=False)
     waiting: set[int] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
@@ -173,7 +177,7 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
         offset = self.begin[partition] if resume_state is None else resume_state
         require_source_offset(self.topic, partition, offset, bounds)
         self.shared.add(partition, offset)
-        self.positions[partition] = offset
+        self.positions[partition] = self.resumed[partition] = offset
         if offset < bounds.end:
             self.waiting.add(partition)
         if self.stop.requested:  # by --finish
@@ -201,6 +205,7 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
         """Return at most one batch; end when a stop was requested."""
         if self.source.stop.requested:
             raise StopIteration
+        self.source.require_same()
         batch = self._held or self.source.shared.next_batch(self.partition)
         self._found = batch is not None
         if batch is None:

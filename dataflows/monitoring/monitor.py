@@ -7,7 +7,6 @@ from importlib.metadata import version
 from platform import python_version
 from typing import Self, cast
 
-from fugu.dataflows.base.errors import NEW_PIPELINE
 from fugu.dataflows.base.metrics import BUILD, REFUSED_STARTS, Metrics
 from fugu.dataflows.copies.by_user import group_by_user
 from fugu.dataflows.flows.added_partitions import added_partitions
@@ -35,10 +34,11 @@ from fugu.dataflows.monitoring.stream_times import StreamTimes
 from fugu.dataflows.monitoring.streams_limit import StreamsLimit
 from fugu.dataflows.monitoring.ticks_wait import TicksWait
 from fugu.dataflows.monitoring.time_units import TimeUnits
-from fugu.dataflows.monitoring.topics_watch import GO_ON, TopicsWatch
+from fugu.dataflows.monitoring.topics_watch import TopicsWatch
 from fugu.dataflows.monitoring.watchman import Watchman
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.source_section import TimestampField
+from fugu.dataflows.pipeline.topics import compaction_problem
 from fugu.dataflows.records.registered import Registered
 from fugu.dataflows.state.state_topic import StateTopic
 from fugu.operators import compiled
@@ -108,8 +108,8 @@ class Monitor:
         self._health.stop = plans[0].stop
         return [replace(plan, metrics=self._metrics) for plan in plans]
 
-    def require_known_partitions(self) -> None:
-        """Raise `StartRefused` if the pipeline was stopped because nobody knows where keys are."""
+    def require_usable_topics(self) -> None:
+        """Raise `StartRefused` if the pipeline was stopped because of what its topics are now."""
         for watch in self._watches:
             if isinstance(watch, TopicsWatch) and watch.refusal is not None:
                 raise watch.refusal
@@ -138,19 +138,18 @@ class Monitor:
             self._server.close()
 
     def _topics_watch(self, plans: list[Plan]) -> TopicsWatch:
-        first, identities = plans[0].fingerprint, dict[str, str]()
-        home = plans[0].home
-        for plan in plans:
-            identities |= plan.fingerprint.identities
-        if isinstance(home, StateTopic):
-            identities[home.topic.name] = home.topic.identity
+        first = plans[0].fingerprint
+        same = {
+            frozenset(plan.fingerprint.identities.items()): plan.as_at_the_start(seconds=0.0)
+            for plan in plans
+        }
         return TopicsWatch(
             plans[0].client,
             first.source_topic,
-            identities,
+            [*same.values()],
             lambda source: added_partitions(self._file, source, first.partitions),
+            lambda topic: compaction_problem(self._file.pipeline, topic),
             plans[0].stop.request,
-            NEW_PIPELINE if isinstance(home, StateTopic) else GO_ON,
         )
 
     def _group_watch(self, plans: list[Plan]) -> GroupWatch:

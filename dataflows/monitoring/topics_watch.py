@@ -1,45 +1,42 @@
-"""Notice that a topic is another one than at the start, that its partitions became more, or that
-nobody says so any more.
+"""Stop a pipeline whose topics are other ones than at the start, or are kept otherwise, and notice
+that partitions became more, or that nobody says so any more.
 
 A thread of its own asks, because an answer may take long where Kafka is away.
 """
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from threading import Event, Thread
 
-from fugu.dataflows.base.errors import OVER_NEW_RECORDS, StartRefused
+from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.monitoring.notices import Kind, Notice
 from fugu.dataflows.monitoring.source_watch import said
+from fugu.dataflows.state.same_topics import SameTopics
 
 _LOOK_SECONDS = 10.0
 _BLIND_SECONDS = 60.0
-GO_ON = (
-    "make it anew, empty, and run fugu migrate PIPELINE PIPELINE: after a graceful stop that goes "
-    "on with all budgets, or says why it cannot"
-)
 
 log = logging.getLogger(__name__)
 
 
 @dataclass
 class TopicsWatch:
-    """Compare topics with their `identities` of the start, by name.
+    """Look at the topics of dataflows, of which `source` is the one that is read.
 
-    `added` returns what is to be said of partitions that were added to the topic `source`, or
-    raises `StartRefused` where the pipeline must not go on; `end` stops it then. `anew` says how to
-    go on with another topic that is written.
+    `same` compares them with those of the start. `added` returns what is to be said of partitions
+    that were added to the source, and `misused` why a topic cannot be used as it is kept now. Where
+    the pipeline must not go on, `end` stops it.
     """
 
     client: Client
     source: str
-    identities: Mapping[str, str]
-    added: Callable[[Topic], str | None]
+    same: Sequence[SameTopics]
+    added: Callable[[Topic], str | None] = lambda topic: None
+    misused: Callable[[Topic], str | None] = lambda topic: None
     end: Callable[[], None] = lambda: None
-    anew: str = GO_ON
     refusal: StartRefused | None = field(default=None, init=False)
     """Says why the pipeline was stopped."""
     _noticed: tuple[Notice, ...] = field(default=(), init=False)
@@ -58,11 +55,14 @@ class TopicsWatch:
 
     def look(self) -> None:
         """Ask Kafka for all topics."""
-        topics = {name: self.client.topic(name) for name in self.identities}
-        noticed = [self._other(name, topic) for name, topic in topics.items()]
-        source = topics[self.source]
-        if source is not None and source.identity == self.identities[self.source]:
-            noticed.append(self._extended(source))
+        noticed = [self._other(one) for one in self.same]
+        if not any(noticed):
+            names = dict.fromkeys(name for one in self.same for name in one.names)
+            topics = [topic for name in names if (topic := self.client.topic(name)) is not None]
+            for topic in topics:
+                if text := self.misused(topic):
+                    self._stop(StartRefused(text))
+            noticed += [self._extended(topic) for topic in topics if topic.name == self.source]
         self._noticed = tuple(notice for notice in noticed if notice is not None)
         self._seen_at, self._failure = time.monotonic(), ""
 
@@ -90,23 +90,24 @@ class TopicsWatch:
         while not self._stopped.wait(_LOOK_SECONDS):
             self.try_to_look()
 
-    def _other(self, name: str, topic: Topic | None) -> Notice | None:
-        if topic is None:
-            what = "is not there any more. The next start is refused"
-        elif topic.identity != self.identities[name]:
-            what = "was deleted and created again. The next start is refused"
-        else:
-            return None
-        other = OVER_NEW_RECORDS if name == self.source else self.anew
-        text = f"topic {name} {what}: stop the pipeline and bring the old topic back, or {other}"
-        return Notice(Kind.TOPIC_REPLACED, name, None, text, still=True)
+    def _other(self, same: SameTopics) -> Notice | None:
+        try:
+            same.require()
+        except StartRefused as refusal:
+            self._stop(refusal)
+            return Notice(Kind.TOPIC_REPLACED, same.other, None, str(refusal), still=True)
+        return None
 
     def _extended(self, source: Topic) -> Notice | None:
         try:
             text = self.added(source)
         except StartRefused as refusal:
-            self.refusal, text = refusal, str(refusal)
-            self.end()
+            self._stop(refusal)
+            text = str(refusal)
         if text is None:
             return None
         return Notice(Kind.PARTITIONS_ADDED, source.name, None, text, still=False)
+
+    def _stop(self, refusal: StartRefused) -> None:
+        self.refusal = self.refusal or refusal
+        self.end()

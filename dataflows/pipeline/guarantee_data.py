@@ -48,10 +48,14 @@ def read_guarantee(data: dict[str, Any]) -> Guarantee:
     return checked(guarantee)
 
 
+def point_in_words(name: str, words: str) -> Point:
+    """Return a point whose sentence is complete: whatever is in it, it has no fields."""
+    return Point(name, words.replace("{", "{{").replace("}", "}}"))
+
+
 def read_point(data: dict[str, Any]) -> Point:
-    """Return a point with the sentence that it was written with, whose braces hold no fields."""
-    sentence = data["sentence"].replace("{", "{{").replace("}", "}}")
-    return checked(Point(data["name"], sentence).of(**data["numbers"]))
+    """Return a point with the sentence that it was written with."""
+    return checked(point_in_words(data["name"], data["sentence"]).of(**data["numbers"]))
 
 
 def _read_neighbours(data: dict[str, Any]) -> Neighbours:

@@ -18,7 +18,7 @@ _SINK_SETTINGS = {
 _KEPT = {"retention.ms": "-1"}
 """Retention goes by timestamps, which are those of events: nothing is gone before it is read."""
 _WHY = {
-    "cleanup.policy": "compaction would remove releases that a replay must recognise",
+    "cleanup.policy": "compaction would remove records that are still to be read or recognised",
     "message.timestamp.type": "a replay must publish the same timestamp again",
     "message.timestamp.before.max.ms": "a record with an old timestamp would stop the pipeline",
     "message.timestamp.after.max.ms": "a record with a future timestamp would stop the pipeline",
@@ -82,19 +82,24 @@ class Output:
                 f"{has} {self.like.name} has {self.partitions}. Both need the same number: "
                 "partition i holds the releases of partition i."
             )
-        settings = topic.settings or {}
-        for setting, wanted in _SINK_SETTINGS.items():
-            found = settings.get(setting, wanted)
-            if found != wanted:
-                problems.append(
-                    f"topic {topic.name} ({self.key}): set {setting}={wanted} (it is {found}), "
-                    f"because {_WHY[setting]}."
-                )
-        return problems
+        wrong = [_wrong_setting(topic, self.key, setting) for setting in _SINK_SETTINGS]
+        return problems + [one for one in wrong if one is not None]
 
     def _has_room(self, topic: Topic) -> bool:
         more = topic.partitions - self.partitions
         return more >= 0 if self.may_have_more else more == 0
+
+
+def _wrong_setting(topic: Topic, key: str, setting: str) -> str | None:
+    """Return how a topic that is written must be set, if it is set otherwise."""
+    wanted = _SINK_SETTINGS[setting]
+    found = (topic.settings or {}).get(setting, wanted)
+    if found == wanted:
+        return None
+    return (
+        f"topic {topic.name} ({key}): set {setting}={wanted} (it is {found}), because "
+        f"{_WHY[setting]}."
+    )
 
 
 def find_topics(client: Client, pipeline: Pipeline, begun: int | None = None) -> Topics:
@@ -237,15 +242,47 @@ def _found(
     return found
 
 
+def compaction_problem(pipeline: Pipeline, topic: Topic) -> str | None:
+    """Return why a topic must not be compacted, if Kafka compacts it now.
+
+    A state on disk is replayed from its source after a crash. Nothing is where it is in Kafka, and
+    where records go into an internal topic first.
+    """
+    policy = (topic.settings or {}).get("cleanup.policy", "")
+    if "compact" not in policy:
+        return None
+    source, sink = pipeline.source, pipeline.sink
+    if topic.name == source.topic and not (pipeline.state.in_kafka or source.is_repartitioned):
+        return (
+            f"topic {topic.name} (source.topic): its cleanup.policy is {policy}. With a state on "
+            "disk, records since the last snapshot are read again after a crash. Those that "
+            "compaction has removed by then would be missed, and what was released of them would "
+            "not count as spent. Write state: {store: kafka}, which reads nothing again (after a "
+            "graceful stop, fugu state move OLD NEW takes the state there, with all budgets), or "
+            "set cleanup.policy=delete."
+        )
+    written = {
+        sink.topic: "sink.topic",
+        sink.dead_letter_topic: "sink.dead_letters",
+        pipeline.partials_topic: "sink.partials",
+    }
+    if source.is_repartitioned:
+        written[pipeline.read_topic] = "source.key.repartition"
+    key = written.get(topic.name)
+    return None if key is None else _wrong_setting(topic, key, "cleanup.policy")
+
+
 def source_problems(pipeline: Pipeline, source: Topic) -> list[str]:
     """Return what keeps the source topic from being used."""
+    problem = compaction_problem(pipeline, source)
+    problems = [] if problem is None else [problem]
     stamped = (source.settings or {}).get("message.timestamp.type", "LogAppendTime")
     if pipeline.source.timestamp == "broker" and stamped != "LogAppendTime":
-        return [
+        problems.append(
             f"topic {source.name}: source.timestamp is broker, but the topic has "
             "message.timestamp.type=CreateTime. Set it to LogAppendTime, or write timestamp: kafka."
-        ]
-    return []
+        )
+    return problems
 
 
 def unlimited_times(pipeline: Pipeline, source: Topic) -> str | None:

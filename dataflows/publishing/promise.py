@@ -16,9 +16,10 @@ import orjson
 from pydantic import Field, TypeAdapter, ValidationError
 
 from fugu.dataflows.base.described_schema import described_schema
-from fugu.dataflows.base.errors import ConfigurationError, OtherVersion
+from fugu.dataflows.base.errors import ConfigurationError, FuguError, OtherVersion
 from fugu.dataflows.base.field_paths import released_name
 from fugu.dataflows.base.section import NO_FILES
+from fugu.dataflows.base.visible import visible
 from fugu.dataflows.kinds import Operator, OperatorSection
 from fugu.dataflows.kinds.families.section import Noise
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data, guarantee_id
@@ -133,11 +134,13 @@ class Promise(Part):
     def __str__(self) -> str:
         """Write the promise in words, and what it does not cover."""
         listed = "\n".join(["Not covered:", *(f"- {point}" for point in self.not_covered)])
-        return f"{self.text}\n\n{listed}"
+        return visible(f"{self.text}\n\n{listed}")
 
     def __repr__(self) -> str:
         """Write the same below a line that names it."""
-        return f"<Promise {self.guarantee_id} of {self.pipeline} ({self.law.kind})>\n{self}"
+        return visible(
+            f"<Promise {self.guarantee_id} of {self.pipeline} ({self.law.kind})>\n{self}"
+        )
 
     @property
     def key(self) -> bytes:
@@ -194,14 +197,17 @@ class Promise(Part):
         `given` are files that the promise does not hold, by the names it has for them.
         """
         section = self.section()
-        with TemporaryDirectory() as folder:
-            mechanism = section.mechanism(GivenFiles(self.files, given or {}, Path(folder)))
-        if self.budget is not None:
-            budget = Budget.model_validate(self.budget)
-            charging = cast(ChargingMechanism, mechanism)
-            total = float(budget.total)
-            mechanism = Budgeted(charging, total, budget.window, budget.when_exhausted)
-        if mechanism.law_digest().hex() != self.law.digest:
+        try:
+            mechanism = self._built(section, given or {})
+            digest = mechanism.law_digest().hex()
+        except FuguError:
+            raise
+        except Exception as error:  # others may have written it, and thought of what we did not
+            raise ConfigurationError(
+                f"the promise of {self.pipeline} declares a law that cannot be built "
+                f"({self.law.kind}: {type(error).__name__}). No version of Fugu writes such a one"
+            ) from None
+        if digest != self.law.digest:
             raise ConfigurationError(
                 f"the law that the promise of {self.pipeline} declares is not the one that its "
                 f"releases were drawn from: {self.law.kind}, implementation "
@@ -209,6 +215,15 @@ class Promise(Part):
                 f"{mechanism.implementation}. Read the topic with the version that released it"
             )
         return mechanism
+
+    def _built(self, section: OperatorSection, given: Mapping[str, Path]) -> Mechanism:
+        with TemporaryDirectory() as folder:
+            mechanism = section.mechanism(GivenFiles(self.files, given, Path(folder)))
+        if self.budget is None:
+            return mechanism
+        budget = Budget.model_validate(self.budget)
+        charging = cast(ChargingMechanism, mechanism)
+        return Budgeted(charging, float(budget.total), budget.window, budget.when_exhausted)
 
 
 def promise_of(file: PipelineFile, mechanism: Mechanism, identity: str = "") -> Promise:
@@ -241,7 +256,7 @@ def promise_of(file: PipelineFile, mechanism: Mechanism, identity: str = "") -> 
         ),
         fields=list(map(released_name, pipeline.source.fields)),
         released_as=values.released_as,
-        depends_on_the_past=_depends_on_the_past(mechanism),
+        depends_on_the_past=depends_on_the_past(mechanism),
         noise=operator.noise,
         operator=named.without_directories(operator.published()),
         rebuildable=operator.published_whole,
@@ -251,7 +266,8 @@ def promise_of(file: PipelineFile, mechanism: Mechanism, identity: str = "") -> 
     )
 
 
-def _depends_on_the_past(mechanism: Mechanism) -> bool:
+def depends_on_the_past(mechanism: Mechanism) -> bool:
+    """Return whether the law of a release depends on earlier releases of its stream."""
     return not isinstance(without_budget(mechanism), IndependentReleases)
 
 

@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from fugu.dataflows.base.batches import Batch, Decoded
+import numpy as np
+
+from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Reason, Unread
 from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.records.list_decoding import decode_lists
 from fugu.dataflows.records.origins import without_foreign
@@ -35,6 +37,8 @@ class Codec(RecordReading):
 
     def decode(self, batch: Batch) -> Decoded:
         """Split a batch into accepted columns and dead letters."""
+        if isinstance(batch, Unread):
+            return self._unread(batch)
         decoded = self._decode(batch)
         if self.forwarded:
             decoded = without_foreign(batch, decoded)
@@ -51,6 +55,14 @@ class Codec(RecordReading):
                 batch, self.scanner, LARGEST_KEY_BYTES, self.wire, partial(decode_lists, self)
             )
         return decode_lists(self, batch)
+
+    def _unread(self, batch: Unread) -> Decoded:
+        count = len(batch.offsets)
+        times = [max(one, 0) for one in batch.timestamps]
+        dead = DeadLetters([*batch.offsets], times, [Reason.TOO_LARGE] * count, [""] * count)
+        nothing = np.array([], dtype=self.domain.dtype)
+        events: list[int] | None = None if self.event is None else []
+        return Decoded(batch.partition, [], [], [], nothing, events, dead)
 
     @property
     def on_plain_json(self) -> "Codec":

@@ -14,6 +14,7 @@ from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.kafka.client import CopyClient
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.causes import cause
+from fugu.dataflows.state.same_topics import SameTopics
 
 _END_SECONDS = 30.0
 
@@ -37,7 +38,8 @@ def written_by_user(file: PipelineFile, plans: Sequence[Plan], name: str) -> Ite
         return
     every, failures = file.pipeline.state.every.total_seconds(), list[BaseException]()
     what, client = ByUser.of(plan, every), cast(CopyClient, plan.client)
-    forwarder = Forwarder(what, name, client, plan.stop, plan.metrics)
+    same = SameTopics(client, plan.fingerprint)
+    forwarder = Forwarder(what, name, client, plan.stop, plan.metrics, same)
 
     def write() -> None:
         try:

@@ -75,7 +75,7 @@ def run_copy(file: PipelineFile, *, finish: bool = False, supervised_as: int | N
             renewal.watch(starting.stop.request)
             with closing(renewal), written_by_user(file, made.plans, name):
                 _run(file, made, name)
-        monitor.require_known_partitions()
+        monitor.require_usable_topics()
     log.info("pipeline %s: stopped, state is written", file.pipeline.name)
     if renewal.decided:
         start_again(starting.asked)

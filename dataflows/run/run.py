@@ -113,7 +113,7 @@ def _run(
             raise
     for plan in plans:
         plan.directory.unlock()
-    monitor.require_known_partitions()
+    monitor.require_usable_topics()
     log.info("pipeline %s: stopped, state is written", file.pipeline.name)
 
 

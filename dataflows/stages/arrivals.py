@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fugu.dataflows.base.batches import DeadLetters, Decoded, Reason
 from fugu.dataflows.base.ticks import Passed, Ticks
-from fugu.dataflows.stages.passage import Passage, Records, Stretch
+from fugu.dataflows.stages.passage import Passage, Records
 from fugu.dataflows.stages.stage import Made, Stage
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array, Integers
@@ -38,36 +38,28 @@ class Arrivals(Stage[Made], Generic[Closed, Made]):
         dead = records.without_heartbeats(decoded.dead)
         for stretch in Passage(self.ticks, table.clock, records).stretches():
             closed += self._close(decoded.partition, table, stretch.passed)
-            self._take_in(decoded, records, stretch, table, dead)
+            present = records.in_time(self.ticks, table.clock, stretch, dead)
+            if len(present):
+                self._take_in(decoded.partition, present, table, dead)
         return self._made(decoded.partition, closed, dead)
 
     def _take_in(
-        self,
-        decoded: Decoded,
-        records: Records,
-        stretch: Stretch,
-        table: RowTable,
-        dead: DeadLetters,
+        self, partition: int, present: Records, table: RowTable, dead: DeadLetters
     ) -> None:
         """Give those rows whose records are in time, and note what these say."""
-        present = records.in_time(self.ticks, table.clock, stretch, dead)
-        if not len(present):
-            return
-        keys, ticks = records.keys_of(present), records.times[present] // self.ticks.width
-        rows = table.known_rows(keys)
+        rows = table.known_rows(present.keys)
         if rows is None:
-            refused = self._refusals(table, decoded.partition, keys, ticks)
-            present = records.without(present, refused, dead)
-            rows = table.rows_of(records.keys_of(present) if refused else keys)
-            ticks = records.times[present] // self.ticks.width
-        cells = self._cells(table, rows, ticks)
+            ticks = present.times // self.ticks.width
+            refused = self._refusals(table, partition, present.keys, ticks)
+            present = present.without(refused, dead)
+            rows = table.rows_of(present.keys)
+        cells = self._cells(table, rows, present.times // self.ticks.width)
         homeless = dict.fromkeys(np.flatnonzero(cells < 0).tolist(), Reason.TOO_FAR_AHEAD)
-        records.without(present, homeless, dead)
-        said = np.flatnonzero((records.values[present] >= 0) & (cells >= 0))
-        values = decoded.values[records.values[present[said]]]
-        times = records.times[present[said]]
-        noted = self._note(table, rows[said], cells[said], times, values)
-        records.without(present[said], noted, dead)
+        present.refuse(homeless, dead)
+        said = np.flatnonzero(present.readable & (cells >= 0))
+        saying = present.at(said)
+        noted = self._note(table, rows[said], cells[said], saying.times, saying.values)
+        saying.refuse(noted, dead)
 
     @abstractmethod
     def _refusals(

@@ -1,6 +1,12 @@
-"""Put releases at their records, and publish the batch from there."""
+"""Select records of a batch, put releases at them, and publish the batch from there.
 
+What belongs to a record is a column beside it, never a place in a list: places of one selection of
+records mean other records in another one.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -9,36 +15,89 @@ from fugu.dataflows.base.errors import BudgetExhausted
 from fugu.operators.columns import joined, taken
 from fugu.operators.mechanism import Integers, Kind, Releases
 
-NOTHING: Integers = np.zeros(0, dtype=np.int64)
+
+@dataclass(frozen=True)
+class Selection:
+    """Hold some of the accepted records of a batch, with the rows of their keys.
+
+    `batch_rows` has a row for every record of the batch, and `places` are those of the selected
+    ones in it.
+    """
+
+    batch: Decoded
+    batch_rows: Integers
+    places: Integers
+
+    @classmethod
+    def whole(cls, batch: Decoded, rows: Integers) -> "Selection":
+        """Return all records of a batch."""
+        return cls(batch, rows, np.arange(len(rows)))
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @cached_property
+    def records(self) -> Decoded:
+        """Return the columns of the selected records."""
+        return self.batch.at(self.places)
+
+    @property
+    def rows(self) -> Integers:
+        """Return the row of each selected record."""
+        return self.batch_rows[self.places]
+
+    @property
+    def others(self) -> dict[int, int]:
+        """Return offset and timestamp of the records of the batch that are not selected."""
+        rest = self.batch.at(np.delete(np.arange(len(self.batch_rows)), self.places))
+        return dict(zip(rest.offsets, rest.timestamps, strict=True))
+
+    def at(self, places: Integers) -> "Selection":
+        """Return some of the selected records, by their places among these."""
+        return Selection(self.batch, self.batch_rows, self.places[places])
+
+    def joined(self, others: Sequence["Selection"]) -> "Selection":
+        """Return these records and then those of other selections of the same batch."""
+        places = [one.places for one in (self, *others)]
+        return Selection(self.batch, self.batch_rows, np.concatenate(places))
 
 
 @dataclass(frozen=True)
 class Advanced:
-    """Hold the indices of records that were released, and their releases; then the indices of
-    records at which a stream reached another level of its budget, and the levels."""
+    """Hold records that were released, with a release and a level for each of them.
 
-    index: Integers
+    The level is the one of its budget that the stream reached with this record, 0 if it has been
+    there before.
+    """
+
+    selection: Selection
     releases: Releases
-    reached: Integers
     levels: Integers
 
+    def __post_init__(self) -> None:
+        if not len(self.selection) == len(self.releases.values) == len(self.levels):
+            raise ValueError("a record has exactly one release and one level")
 
-def in_input_order(rounds: list[Advanced]) -> Advanced:
-    """Return several rounds as one."""
-    indices = np.concatenate([one.index for one in rounds])
-    order = np.argsort(indices)
+    def at(self, places: Integers) -> "Advanced":
+        """Return some of the records, by their places among these."""
+        releases = _taken(self.releases, places)
+        return Advanced(self.selection.at(places), releases, self.levels[places])
+
+
+def in_input_order(rounds: Sequence[Advanced]) -> Advanced:
+    """Return several rounds over one batch as one."""
+    first, *others = (one.selection for one in rounds)
     released = [one.releases for one in rounds]
-    releases = Releases(
-        np.concatenate([one.values for one in released]),
-        joined([one.annotations for one in released]),
-        np.concatenate([_kinds(one) for one in released]),
-    )
-    return Advanced(
-        indices[order],
-        _taken(releases, order),
-        np.concatenate([one.reached for one in rounds]),
+    together = Advanced(
+        first.joined(others),
+        Releases(
+            np.concatenate([one.values for one in released]),
+            joined([one.annotations for one in released]),
+            np.concatenate([_kinds(one) for one in released]),
+        ),
         np.concatenate([one.levels for one in rounds]),
     )
+    return together.at(np.argsort(together.selection.places))
 
 
 def without(decoded: Decoded, refused: dict[int, Reason]) -> Decoded:
@@ -50,33 +109,33 @@ def without(decoded: Decoded, refused: dict[int, Reason]) -> Decoded:
     return decoded.at(np.delete(np.arange(len(decoded.offsets)), list(refused)))
 
 
-def sanitized(accepted: Decoded, advanced: Advanced) -> Sanitized:
+def sanitized(advanced: Advanced) -> Sanitized:
     """Return what is published; records that were not released are duplicates."""
-    again = np.delete(np.arange(len(accepted.offsets)), advanced.index).tolist()
-    fresh = without(accepted, dict.fromkeys(again, Reason.DUPLICATE))
+    dead, records = advanced.selection.batch.dead, advanced.selection.records
+    for again, timestamp in advanced.selection.others.items():
+        dead.add(again, timestamp, Reason.DUPLICATE)
     kinds = _kinds(advanced.releases)
-    releases = replace(advanced.releases, kinds=kinds)
     if (kinds == Kind.STOPPED).any():
-        offset = fresh.offsets[int(np.argmax(kinds == Kind.STOPPED))]
+        offset = records.offsets[int(np.argmax(kinds == Kind.STOPPED))]
         raise BudgetExhausted(
-            f"budget exhausted: the stream of the record at partition {accepted.partition}, offset "
+            f"budget exhausted: the stream of the record at partition {records.partition}, offset "
             f"{offset} cannot pay for another release, and budget.when_exhausted is stop. Nothing "
             "was published for it."
         )
-    shown = np.flatnonzero(kinds != Kind.SUPPRESSED)
-    if len(shown) < len(kinds):
-        fresh, releases = fresh.at(shown), _taken(releases, shown)
-    at = np.argsort(advanced.reached)
-    reached = accepted.at(advanced.reached[at])
-    levels = advanced.levels[at].tolist()
+    reached = advanced.at(np.flatnonzero(advanced.levels))
+    spent = reached.selection.records
+    spending = Spending(list(spent.offsets), spent.timestamps, spent.keys, reached.levels.tolist())
+    if (kinds == Kind.SUPPRESSED).any():
+        advanced = advanced.at(np.flatnonzero(kinds != Kind.SUPPRESSED))
+    shown = advanced.selection.records
     return Sanitized(
-        accepted.partition,
-        fresh.offsets,
-        fresh.timestamps,
-        fresh.keys,
-        releases,
-        accepted.dead.in_order(),
-        Spending(list(reached.offsets), reached.timestamps, reached.keys, levels),
+        shown.partition,
+        shown.offsets,
+        shown.timestamps,
+        shown.keys,
+        replace(advanced.releases, kinds=_kinds(advanced.releases)),
+        dead.in_order(),
+        spending,
     )
 
 

@@ -20,7 +20,7 @@ from fugu.dataflows.stages.witnesses import digest, heard, newest, reached, stor
 from fugu.operators.byte_column import ByteColumn
 from fugu.operators.column import selected
 from fugu.operators.integer_column import IntegerColumn, column_of
-from fugu.operators.mechanism import Integers
+from fugu.operators.mechanism import Array, Integers
 
 _FEWEST, _MOST = 500, 16_000
 """Count the records that are looked at together: few after a tick closed, and then more and more.
@@ -29,76 +29,89 @@ _WITNESS = "witness "
 _LATE, _FAR = "late since time began", "heartbeat ahead"
 _NOTHING = Passed(range(0), range(0))
 
+Booleans = NDArray[np.bool_]
+
 
 @dataclass(frozen=True)
 class Records:
-    """Hold all records of a batch whose key and time can be read, as columns by offset; `values`
-    are places among the accepted ones, -1 where a record is refused."""
+    """Hold records whose key and time can be read, as columns by offset.
+
+    Those that are `readable` have a value; others are refused for it, and count as present. Those
+    of a `heartbeat` are no people's.
+    """
 
     offsets: Sequence[int]
     times: Integers
     keys: Sequence[bytes]
-    values: Integers
-    heartbeats: Integers
+    values: Array
+    readable: Booleans
+    heartbeat: Booleans
 
     @classmethod
     def of(cls, decoded: Decoded, heartbeats: frozenset[bytes]) -> "Records":
         """Return the records of a batch, accepted and refused ones together."""
         refused = decoded.refused
         offsets, times, keys = decoded.offsets, column_of(decoded.timestamps), decoded.keys
-        values: Integers = np.arange(len(offsets))
+        values, readable = decoded.values, np.ones(len(offsets), dtype=bool)
         if refused.offsets:
             together = np.concatenate([column_of(offsets), column_of(refused.offsets)])
             order = np.argsort(together)
+            readable = order < len(offsets)
             offsets = IntegerColumn(together[order])
             times = np.concatenate([times, column_of(refused.timestamps)])[order]
             keys = selected(_joined(keys, refused.keys), order)
-            values = np.where(order < len(values), order, -1)
-        return cls(offsets, times, keys, values, places_of_any(heartbeats, keys))
+            values = np.empty((len(order), *decoded.values.shape[1:]), decoded.values.dtype)
+            values[readable] = decoded.values
+        beats = np.zeros(len(offsets), dtype=bool)
+        beats[places_of_any(heartbeats, keys)] = True
+        return cls(offsets, times, keys, values, readable, beats)
 
     def __len__(self) -> int:
         return len(self.offsets)
 
+    def at(self, places: Integers) -> "Records":
+        """Return the records at these places; the same if it is all, in order."""
+        if np.array_equal(places, np.arange(len(self))):
+            return self
+        return Records(
+            selected(self.offsets, places),
+            self.times[places],
+            selected(self.keys, places),
+            self.values[places],
+            self.readable[places],
+            self.heartbeat[places],
+        )
+
     def in_time(
         self, ticks: Ticks, clock: Clock, stretch: "Stretch", dead: DeadLetters
-    ) -> Integers:
-        """Return the places of people's records in ticks that are open; others become dead letters.
+    ) -> "Records":
+        """Return people's records in ticks that are open; others become dead letters.
 
         Whether there is a value to them does not matter.
         """
-        first, end = stretch.first, stretch.end
-        reasons = ticks.refusals(clock, self.times[first:end] // ticks.width)
-        people = np.ones(end - first, dtype=bool)
-        beats = self.heartbeats[(self.heartbeats >= first) & (self.heartbeats < end)] - first
-        people[beats] = False
-        for place, reason in sorted(reasons.items()):
-            if people[place]:
-                self.refuse(first + place, reason, dead)
+        here = np.arange(stretch.first, stretch.end)
+        reasons = ticks.refusals(clock, self.times[here] // ticks.width)
+        people = ~self.heartbeat[here]
+        refused = {int(here[one]): reasons[one] for one in sorted(reasons) if people[one]}
+        self.refuse(refused, dead)
         people[list(reasons)] = False
-        return first + np.flatnonzero(people)
+        return self.at(here[people])
 
-    def without(
-        self, places: Integers, refused: Mapping[int, Reason], dead: DeadLetters
-    ) -> Integers:
-        """Return the places but for those that are refused, by their number among them."""
-        for number, reason in refused.items():
-            self.refuse(int(places[number]), reason, dead)
-        return np.delete(places, list(refused)) if refused else places
+    def without(self, refused: Mapping[int, Reason], dead: DeadLetters) -> "Records":
+        """Return the records but for those that are refused, by their places among these."""
+        self.refuse(refused, dead)
+        return self.at(np.delete(np.arange(len(self)), list(refused))) if refused else self
 
-    def keys_of(self, places: Integers) -> Sequence[bytes]:
-        """Return the keys of records at these places."""
-        return selected(self.keys, places)
-
-    def refuse(self, place: int, reason: Reason, dead: DeadLetters) -> None:
-        """Add a record to the dead letters, unless it is there for its value."""
-        if self.values[place] >= 0:
-            dead.add(self.offsets[place], int(self.times[place]), reason)
+    def refuse(self, refused: Mapping[int, Reason], dead: DeadLetters) -> None:
+        """Add records at these places to the dead letters, unless they are there for a value."""
+        for place, reason in refused.items():
+            if self.readable[place]:
+                dead.add(self.offsets[place], int(self.times[place]), reason)
 
     def without_heartbeats(self, dead: DeadLetters) -> DeadLetters:
         """Return refused records but for heartbeats, whose values nobody reads."""
-        if not len(self.heartbeats):
-            return dead
-        return dead.without({self.offsets[place] for place in self.heartbeats.tolist()})
+        beats = np.flatnonzero(self.heartbeat)
+        return dead.without(set(selected(self.offsets, beats))) if len(beats) else dead
 
 
 @dataclass(frozen=True)
@@ -160,8 +173,8 @@ class Passage:
 
     def _moving_by_heartbeats(self, first: int, end: int) -> tuple[int, int | None]:
         """Return the same as `_moving`, where heartbeats alone move stream time."""
-        clock, beats, ticks = self.clock, self.records.heartbeats, self.ticks
-        for index in beats[(beats >= first) & (beats < end)].tolist():
+        clock, ticks = self.clock, self.ticks
+        for index in (first + np.flatnonzero(self.records.heartbeat[first:end])).tolist():
             time = int(self.records.times[index])
             if TIME not in clock:
                 return index, time
@@ -233,9 +246,7 @@ class Passage:
                     return index, times_of[place + self._people // 2]
         return end, None
 
-    def _beginning_anew(
-        self, times: Integers, beyond: NDArray[np.bool_], in_time: NDArray[np.bool_]
-    ) -> int | None:
+    def _beginning_anew(self, times: Integers, beyond: Booleans, in_time: Booleans) -> int | None:
         """Return the record with which time begins anew, if no tick has closed since it began, and
         one person moves it."""
         if UNTOLD not in self.clock:
@@ -250,9 +261,7 @@ class Passage:
     def _reached(self) -> int | None:
         return reached(self._witnesses, self._people)
 
-    def _crossing(
-        self, times: Integers, keys: Sequence[bytes], beyond: NDArray[np.bool_]
-    ) -> int | None:
+    def _crossing(self, times: Integers, keys: Sequence[bytes], beyond: Booleans) -> int | None:
         """Return the first record with which so many people have come to where a tick closes."""
         closing = self.ticks.closing(self.clock)
         there = {key for key, time in self._witnesses.items() if time >= closing}
@@ -262,7 +271,7 @@ class Passage:
                 return place
         return None
 
-    def _take_in(self, times: Integers, keys: Sequence[bytes], beyond: NDArray[np.bool_]) -> None:
+    def _take_in(self, times: Integers, keys: Sequence[bytes], beyond: Booleans) -> None:
         """Note the newest times of distinct people, among those that are not too far ahead."""
         news = ~beyond[: len(times)]
         time = self._reached()

@@ -20,8 +20,8 @@ from fugu.dataflows.base.errors import BudgetExhausted
 from fugu.dataflows.base.ticks import TIME
 from fugu.dataflows.records.deduplication import Deduplication
 from fugu.dataflows.stages.batch_result import (
-    NOTHING,
     Advanced,
+    Selection,
     in_input_order,
     sanitized,
     without,
@@ -123,10 +123,11 @@ class PerRecord(StreamStage):
         if self._holds_back and accepted.keys:
             latest = max(accepted.timestamps)
             table.clock = {TIME: max(latest, table.clock.get(TIME, latest))}
-        advanced = self._run(table, rows, accepted) or in_input_order(
-            [self._round(table, rows, accepted, one) for one in rounds_of_distinct_rows(rows)]
+        batch = Selection.whole(accepted, rows)
+        advanced = self._run(table, batch) or in_input_order(
+            [self._round(table, batch.at(places)) for places in rounds_of_distinct_rows(rows)]
         )
-        return sanitized(accepted, advanced)
+        return sanitized(advanced)
 
     def finish(self, partition: int, table: RowTable, end: End) -> Sanitized:
         """Let out what streams hold back, at the latest time that there was.
@@ -155,7 +156,7 @@ class PerRecord(StreamStage):
             ]
         return sanitized_ticks(partition, released, DeadLetters(), said)
 
-    def _run(self, table: RowTable, rows: Integers, accepted: Decoded) -> Advanced | None:
+    def _run(self, table: RowTable, batch: Selection) -> Advanced | None:
         """Take all records in one call; None where rounds have to find out what is a duplicate.
 
         A stream that is exhausted for good looks no more for duplicates. Where one has both, an end
@@ -163,66 +164,60 @@ class PerRecord(StreamStage):
         """
         if self._running is None:
             return None
-        distinct, row = np.unique(rows, return_inverse=True)
-        state, remembered = table.gather(distinct), State()
-        index: Integers = np.arange(len(rows))
-        exhausted = self._exhausted(state)
-        if self.deduplication is not None and accepted.events is not None:
-            again, remembered = self.deduplication.sifted(state, row, accepted.events, exhausted)
-            index = np.flatnonzero(~again)
-        chosen = accepted.at(index)
-        inputs, draws = Inputs(chosen.values), self._draws(chosen)
-        run = self._running.run(self.own(state), row[index], inputs, draws)
+        distinct, row = np.unique(batch.rows, return_inverse=True)
+        state, remembered, events = table.gather(distinct), State(), batch.records.events
+        exhausted, again = self._exhausted(state), np.zeros(len(batch), dtype=bool)
+        if self.deduplication is not None and events is not None:
+            again, remembered = self.deduplication.sifted(state, row, events, exhausted)
+        fresh, its_row = batch.at(np.flatnonzero(~again)), row[~again]
+        inputs, draws = Inputs(fresh.records.values), self._draws(fresh.records)
+        run = self._running.run(self.own(state), its_row, inputs, draws)
         for column in remembered.values():
             ended = self._exhausted(run.state)
             if (ended & ~exhausted)[row[again]].any():
                 return None
             column[ended] = 0
         table.scatter(distinct, {**run.state, **remembered})
-        return Advanced(index, run.releases, *self._reached(state, row[index], run))
+        return Advanced(fresh, run.releases, self._levels_in(run, state, its_row))
 
-    def _reached(self, state: State, rows: Integers, run: Run) -> tuple[Integers, Integers]:
-        """Return the positions of a run at which a row reached a new level, and which."""
-        ends = self.ends
-        if ends is None:
-            return NOTHING, NOTHING
-        first = ends.level(state)
-        higher = np.flatnonzero((ends.level(run.state) > first)[rows])
+    def _levels_in(self, run: Run, state: State, rows: Integers) -> Integers:
+        """Return the level that a row reached at each position of a run, 0 where it is the same."""
+        levels = np.zeros(len(rows), dtype=np.int64)
+        if self.ends is None:
+            return levels
+        first = self.ends.level(state)
+        higher = np.flatnonzero((self.ends.level(run.state) > first)[rows])
         by_row = higher[np.argsort(rows[higher], kind="stable")]
         row = rows[by_row]
-        level = ends.level(taken(run.ledger, by_row))
+        level = self.ends.level(taken(run.ledger, by_row))
         before = first[row]
         same = np.flatnonzero(row[1:] == row[:-1]) + 1
         before[same] = level[same - 1]
-        new = np.flatnonzero(level > before)
-        return by_row[new], level[new]
+        levels[by_row] = np.where(level > before, level, 0)
+        return levels
 
-    def _round(
-        self, table: RowTable, rows: Integers, accepted: Decoded, index: Integers
-    ) -> Advanced:
-        """Advance distinct rows by the records at `index`, but for events seen before.
+    def _round(self, table: RowTable, batch: Selection) -> Advanced:
+        """Advance distinct rows by these records, but for events seen before.
 
         A stream that is exhausted for good forgets all events, and looks for none any more.
         """
-        state, remembered = table.gather(rows[index]), State()
-        deduplication, events = self.deduplication, accepted.events
+        state, remembered = table.gather(batch.rows), State()
+        deduplication, events = self.deduplication, batch.records.events
         if deduplication is not None and events is not None:
-            again = deduplication.seen(state, [events[i] for i in index])
-            fresh = ~again | self._exhausted(state)
-            index, state = index[fresh], taken(state, fresh)
-        stepped, releases = self._step(state, accepted, index)
-        if deduplication is not None and events is not None:
-            forgetting = self._exhausted(stepped)
-            remembered = deduplication.remembered(state, [events[i] for i in index], forgetting)
-        table.scatter(rows[index], {**stepped, **remembered})
-        if self.ends is None:
-            return Advanced(index, releases, NOTHING, NOTHING)
-        level = self.ends.level(stepped)
-        new = np.flatnonzero(level > self.ends.level(state))
-        return Advanced(index, releases, index[new], level[new])
+            fresh = ~deduplication.seen(state, events) | self._exhausted(state)
+            batch, state = batch.at(np.flatnonzero(fresh)), taken(state, fresh)
+        stepped, releases = self._step(state, batch)
+        if deduplication is not None and (events := batch.records.events) is not None:
+            remembered = deduplication.remembered(state, events, self._exhausted(stepped))
+        table.scatter(batch.rows, {**stepped, **remembered})
+        levels = np.zeros(len(batch), dtype=np.int64)
+        if self.ends is not None:
+            level = self.ends.level(stepped)
+            levels = np.where(level > self.ends.level(state), level, 0)
+        return Advanced(batch, releases, levels)
 
-    def _step(self, state: State, accepted: Decoded, index: Integers) -> tuple[State, Releases]:
-        chosen, inner = accepted.at(index), self.own(state)
+    def _step(self, state: State, batch: Selection) -> tuple[State, Releases]:
+        chosen, inner = batch.records, self.own(state)
         if self._elapse is not None:
             inner = self._elapse(inner, chosen.timestamps)
         return self.mechanism.step(inner, Inputs(chosen.values), self._draws(chosen))

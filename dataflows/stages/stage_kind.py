@@ -12,7 +12,8 @@ from fugu.dataflows.stages.per_record import row_columns
 from fugu.dataflows.stages.reports import report_columns
 from fugu.dataflows.stages.series import series_columns
 from fugu.dataflows.stages.summing import cells
-from fugu.operators.mechanism import CollectingMechanism, Mechanism, State
+from fugu.operators.ldp_ids.reporting import CollectingMechanism
+from fugu.operators.mechanism import Mechanism, State
 from fugu.operators.personal_cap import cap_of
 
 

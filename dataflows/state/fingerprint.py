@@ -187,6 +187,12 @@ def check_same(stored: Fingerprint, current: Fingerprint, *, in_kafka: bool = Fa
 
     Another implementation has another law, of which nothing is said beside it.
     """
+    if problems := changes(stored, current, in_kafka=in_kafka):
+        raise StartRefused("refusing to start: " + "\n".join(problems))
+
+
+def changes(stored: Fingerprint, current: Fingerprint, *, in_kafka: bool) -> list[str]:
+    """Return every field that changed, and what to do about it."""
     problems = []
     another = stored.implementation != current.implementation
     for name, advice in _ADVICE.items():
@@ -200,8 +206,7 @@ def check_same(stored: Fingerprint, current: Fingerprint, *, in_kafka: bool = Fa
             problems.append(f"{name} changed{shown}: {advice}.")
     if problems and in_kafka:
         problems.append(NOT_IN_KAFKA)
-    if problems:
-        raise StartRefused("refusing to start: " + "\n".join(problems))
+    return problems
 
 
 def _topic(name: str, current: Fingerprint) -> str:

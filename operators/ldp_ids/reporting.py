@@ -7,12 +7,13 @@ as far as that goes, so no sequence of instructions, of whomever, costs a user m
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from fugu.operators.ldp_ids.instruction import Instruction, Tally
 from fugu.operators.ldp_ids.oracles import SMALLEST_REPORT, OracleName, oracle
-from fugu.operators.mechanism import Draws, Integers, State
+from fugu.operators.mechanism import Draws, Integers, Mechanism, State
 from fugu.operators.randomness import draws_of
 from fugu.operators.wevent.allocation import Booleans
 
@@ -187,3 +188,23 @@ class SharedPopulation(Reporting):
 
     def in_use(self, state: State, tick: int) -> Booleans | bool:
         return np.asarray(tick - state["reported"] < self.window)
+
+
+@runtime_checkable
+class CollectingMechanism(Mechanism, Protocol):
+    """Release what reports of users say, which are private before they come here.
+
+    Its inputs are tallies of so many `numbers`, made by its `reporting` beside the users.
+    """
+
+    @property
+    def numbers(self) -> int:
+        """Return how many numbers a tally has."""
+
+    @property
+    def reporting(self) -> Reporting:
+        """Return the half of it that runs beside the users."""
+
+    def instruction(self, state: State) -> Instruction | None:
+        """Return what users are asked at the next position, where all rows are alike; None: that
+        never depends on what was released."""

@@ -1,13 +1,12 @@
 """Temporal privacy leakage: what all releases tell about one value, or about a window of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import fsum, inf, isfinite, nextafter
 
-import numpy as np
-
+from fugu.operators.leakage.any_start import AnyStart
 from fugu.operators.leakage.leakage_function import LeakageFunction
-from fugu.operators.leakage.matrices import Matrix, read_backwards, transition_matrix
+from fugu.operators.leakage.matrices import Matrix, transition_matrix
 
 
 @dataclass(frozen=True)
@@ -42,39 +41,39 @@ class TemporalCorrelation:
     Claim. Every figure is an upper bound: sums are rounded up, as L is. Leakages grow with every
     spent epsilon, so what holds for the largest spend of a tick holds for all smaller ones; and
     what is known about a past tick grows as more is released. P_B depends on the law of the value
-    before. It is the same at all ticks for a chain in its long run, and the claim is relative to
-    that, or to a given P_B.
+    before, and so on where a person began. Without a given P_B the claim holds for every law of the
+    first value, and alpha_B follows `AnyStart`. With one it is relative to that P_B at all ticks.
 
     Epsilons are in nats under a *change* of the value. A mechanism whose sensitivity 1 is that of
     adding or removing a user leaks twice its epsilon under a change.
 
-    >>> often = TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
+    >>> rows = [[0.7, 0.3], [0.4, 0.6]]
+    >>> often = TemporalCorrelation.of(rows, backward=rows)
     >>> over_time = often.over([1.0, 1.0, 1.0])
     >>> [[round(nats, 4) for nats in side] for side in (over_time.backward, over_time.total)]
     [[1.0, 1.2928, 1.3662], [1.3662, 1.5856, 1.3662]]
     >>> round(often.limit(1.0), 6), round(often.limit(1.0, window=10), 6)
     (1.776388, 10.776388)
+    >>> round(TemporalCorrelation.of(rows).limit(1.0), 6)
+    1.801326
 
     Source: budget allocation specification, section 5; Cao et al. 2017 and 2019.
     """
 
-    backward: LeakageFunction
+    backward: LeakageFunction | AnyStart
     forward: LeakageFunction
 
     @classmethod
     def of(cls, forward: Matrix, backward: Matrix | None = None) -> "TemporalCorrelation":
-        """Take square matrices; without `backward` the chain is read backwards in its long run.
+        """Take square matrices; without `backward` nothing is assumed about the first value.
 
-        Where a value is left for good there is none that says what came before. What has been
-        learned about earlier values is then taken to be known about later ones, which bounds every
-        law. `ValueError` names the matrix, the row and the column that cannot be.
+        `ValueError` names the matrix, the row and the column that cannot be.
         """
         matrix = transition_matrix(forward, "forward matrix")
         ahead = LeakageFunction.of(matrix)
-        if backward is not None:
-            return cls(LeakageFunction.of(transition_matrix(backward, "backward matrix")), ahead)
-        turned = read_backwards(matrix)
-        return cls(LeakageFunction.of(np.eye(len(matrix)) if turned is None else turned), ahead)
+        if backward is None:
+            return cls(AnyStart.of(matrix), ahead)
+        return cls(LeakageFunction.of(transition_matrix(backward, "backward matrix")), ahead)
 
     def over(self, spends: Sequence[float]) -> LeakageOverTime:
         """Return the leakage about single ticks, event level, when tick t spends `spends[t]`."""
@@ -123,13 +122,18 @@ def user_level(spends: Sequence[float]) -> float:
     return up(*spends)
 
 
-def recursion(function: LeakageFunction, spends: Iterable[float]) -> list[float]:
-    """Return alpha(t) = L(alpha(t-1)) + spends[t], rounded up."""
+def recursion(function: LeakageFunction | AnyStart, spends: Sequence[float]) -> list[float]:
+    """Return alpha(t) = L(alpha(t-1)) + spends[t], or the least over more steps, rounded up."""
     leaked: list[float] = []
-    for spent in spends:
+    for tick, spent in enumerate(spends):
         if not isfinite(spent) or spent < 0.0:
             raise ValueError(f"epsilon: must be a number of nats, 0 or more, not {spent}")
-        leaked.append(up(function(leaked[-1]), spent) if leaked else spent)
+        earlier = (
+            up(function.after(leaked[-steps], steps), *spends[tick - steps + 1 : tick + 1])
+            for steps in function.steps
+            if steps <= tick
+        )
+        leaked.append(min(earlier, default=spent))
     return leaked
 
 

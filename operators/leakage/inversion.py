@@ -2,7 +2,9 @@
 
 from math import isfinite, nextafter
 
+from fugu.operators.leakage.any_start import LONGEST
 from fugu.operators.leakage.correlation import TemporalCorrelation
+from fugu.operators.leakage.leakage_function import LeakageFunction
 
 _HALVINGS = 200
 
@@ -11,7 +13,8 @@ class UnboundedLeakage(ValueError):
     """Say that whatever is spent on every tick, the leakage about one of them has no limit.
 
     This is so where two values never lead to the same one, or never come from the same one (q0 = 1:
-    the identity, permutations): what leaks about one tick then adds up without a limit.
+    the identity, permutations): what leaks about one tick then adds up without a limit. It is also
+    so for any start where some value is left for good.
     """
 
 
@@ -22,7 +25,8 @@ def largest_epsilon(correlation: TemporalCorrelation, alpha: float, window: int 
     (or `window` consecutive ticks), however long it is. It holds for the exact leakage, since it is
     found with an upper bound. Raises `UnboundedLeakage` where nothing above 0 suffices.
 
-    >>> often = TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
+    >>> rows = [[0.7, 0.3], [0.4, 0.6]]
+    >>> often = TemporalCorrelation.of(rows, backward=rows)
     >>> round(largest_epsilon(often, alpha=1.0), 8)
     0.54059239
     >>> largest_epsilon(TemporalCorrelation.of([[1.0, 0.0], [0.0, 1.0]]), alpha=1.0)
@@ -51,9 +55,12 @@ def _why_none(correlation: TemporalCorrelation) -> str:
     if correlation.forward.bounded_below == 0.0:
         return "two values never lead to the same one"
     if correlation.backward.bounded_below == 0.0:
+        if isinstance(correlation.backward, LeakageFunction):
+            return "two values never come from the same one"
         return (
-            "two values never come from the same one, or some value is left for good and nothing "
-            "says what came before"
+            f"after no number of ticks up to {LONGEST} can the same values be reached from every "
+            "one, so that where somebody began may tell for ever. If readers take values to have "
+            "come from each other in a way that you know, declare it as the backward matrix"
         )
     return "it would be below the smallest number there is"
 
@@ -63,7 +70,8 @@ def epsilons_for(correlation: TemporalCorrelation, alpha: float, ticks: int) -> 
 
     On a stream of known length this is more than `largest_epsilon`.
 
-    >>> often = TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
+    >>> rows = [[0.7, 0.3], [0.4, 0.6]]
+    >>> often = TemporalCorrelation.of(rows, backward=rows)
     >>> [round(epsilon, 6) for epsilon in epsilons_for(often, alpha=1.0, ticks=4)]
     [0.770296, 0.540592, 0.540592, 0.770296]
 
@@ -78,7 +86,7 @@ def epsilons_for(correlation: TemporalCorrelation, alpha: float, ticks: int) -> 
         epsilon = largest_epsilon(correlation, alpha)
     except UnboundedLeakage:
         return (nextafter(alpha / ticks, 0.0),) * ticks
-    first, last = correlation.backward.supremum(epsilon), correlation.forward.supremum(epsilon)
+    first, last = correlation.backward.at_first(epsilon), correlation.forward.supremum(epsilon)
     return (first, *[epsilon] * (ticks - 2), last)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import exp, inf, log, nextafter
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from fugu.operators.mechanism import Floats
 
 ROUNDING = 2.0**-48
 """Nats that a result is rounded up by, for each nat and one: far above the error of doubles."""
+MOST_STEPS = 1_000
+"""More steps of a chain are not followed one by one."""
 _ROUNDING_OF_A_SUM = 2.0**-52
 """Relative, for each of its terms, and for the arithmetic that follows."""
 _TINY = 1e-300
@@ -44,6 +47,9 @@ class LeakageFunction:
     more: Floats
     less: Floats
 
+    steps: ClassVar[tuple[int, ...]] = (1,)
+    """Name over how many ticks a leakage is followed at once: one by one."""
+
     @classmethod
     def of(cls, rows: Matrix) -> "LeakageFunction":
         """Take rows that are distributions; `ValueError` names the row and column otherwise."""
@@ -67,6 +73,14 @@ class LeakageFunction:
         lost[possible] = np.log(self.less[possible] + (1.0 - self.less[possible]) * vanishing)
         return min(alpha, float((gained - lost).max()) + ROUNDING * (1.0 + alpha))
 
+    def after(self, alpha: float, steps: int) -> float:
+        """Return what is left of a leakage after so many steps of the chain."""
+        for _ in range(min(steps, MOST_STEPS)):
+            if alpha == 0.0:
+                break
+            alpha = self(alpha)
+        return alpha
+
     def supremum(self, epsilon: float) -> float:
         """Return the limit of alpha_t = L(alpha_{t-1}) + epsilon; infinite without a bound.
 
@@ -82,6 +96,26 @@ class LeakageFunction:
         fixed = np.where(slope < 0.0, falling, np.where(self.less > 0.0, rising, inf))
         largest = float(fixed.max(initial=1.0))
         return epsilon if largest == 1.0 else epsilon + log(largest) + ROUNDING * (1.0 + epsilon)
+
+    def at_first(self, epsilon: float) -> float:
+        """Return what the first tick may spend for the leakage to stay within `supremum`, where
+        all later ones spend at most epsilon."""
+        return self.supremum(epsilon)
+
+    def left_after_step(self, left: Floats) -> Floats:
+        """Return e^-L(alpha), where `left` is e^-alpha; the same bytes on every machine."""
+        more, less = self.more[:, None], self.less[:, None]
+        kept = (less + (1.0 - less) * left) / (more + (1.0 - more) * left)
+        return np.asarray(np.maximum(left, kept.min(axis=0, initial=1.0)))
+
+    def least_left(self, epsilon: float) -> float:
+        """Return 0: followed step by step a leakage never exceeds its supremum."""
+        return 0.0
+
+    @property
+    def numbers(self) -> tuple[Floats, Floats]:
+        """Return what identifies it."""
+        return self.more, self.less
 
     @property
     def certain(self) -> float:

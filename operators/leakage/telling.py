@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from math import ceil, inf
 
+from fugu.operators.leakage.any_start import AnyStart
 from fugu.operators.leakage.combined import Topology, joining, per_value
 from fugu.operators.leakage.correlation import TemporalCorrelation, up
 from fugu.operators.leakage.leakage_function import LeakageFunction
@@ -10,8 +11,6 @@ from fugu.operators.leakage.leakage_function import LeakageFunction
 _HALVINGS = 100
 _LARGEST = 2.0**20
 """No fixed point is looked for beyond so many nats."""
-_MOST_STEPS = 1_000
-"""Windows of more ticks are not followed step by step."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +25,8 @@ class Telling:
     Claim. Figures are upper bounds for every series of spends within these limits. The leakage
     alpha of all ticks up to t about the value of t obeys alpha(t) = L(alpha(t-1)) + spend(t). L has
     slopes from 0 to 1, so that L(a + b) <= L(a) + b, and so alpha(t) <= L^w(alpha(t-w)) + E, where
-    L^w is L applied w times: a window costs no more than E, and what came before it fades through
-    all of its steps.
+    L^w is L applied w times, or L_w of `AnyStart`: a window costs no more than E, and what came
+    before it fades through all of its steps.
 
     >>> rows = [[0.6, 0.4], [0.1, 0.9]]
     >>> each = Telling(TemporalCorrelation.of(rows, backward=rows), 0.05)
@@ -46,9 +45,8 @@ class Telling:
 
     def after(self, ticks: int) -> float:
         """Return the most that so many ticks tell about any one of their values."""
-        backward = self._followed(self.correlation.backward, ticks)
-        forward = self._followed(self.correlation.forward, ticks)
-        earlier = [0.0, *map(self.correlation.backward, backward[:-1])]
+        earlier, _ = self._followed(self.correlation.backward, ticks)
+        _, forward = self._followed(self.correlation.forward, ticks)
         most = max(up(before, now) for before, now in zip(earlier, reversed(forward), strict=True))
         sums = (up(*[nats] * ceil(ticks / window)) for window, nats in self.windows)
         return min([most, self.whole_life, *sums])
@@ -63,18 +61,27 @@ class Telling:
         both = up(self.correlation.backward(backward), forward)
         return min(both, self.correlation.limit(self.nats), self.whole_life)
 
-    def _followed(self, function: LeakageFunction, ticks: int) -> list[float]:
-        """Return alpha of each tick."""
+    def _followed(
+        self, function: LeakageFunction | AnyStart, ticks: int
+    ) -> tuple[list[float], list[float]]:
+        """Return what is told about the value of each tick: by ticks before it, and with it."""
+        before: list[float] = []
         told: list[float] = []
         for tick in range(ticks):
-            bounds = [up(function(told[-1]), self.nats) if told else self.nats]
+            earlier = (
+                up(function.after(told[-steps], steps), *[self.nats] * (steps - 1))
+                for steps in function.steps
+                if steps <= tick
+            )
+            before.append(min(earlier, default=0.0))
+            bounds = [up(before[-1], self.nats)]
             for window, nats in self.windows:
-                earlier = told[tick - window] if tick >= window else 0.0
-                bounds.append(up(_through(function, earlier, window), nats))
+                known = told[tick - window] if tick >= window else 0.0
+                bounds.append(up(function.after(known, window), nats))
             told.append(min(bounds))
-        return told
+        return before, told
 
-    def _supremum(self, function: LeakageFunction) -> float:
+    def _supremum(self, function: LeakageFunction | AnyStart) -> float:
         fixed = (_fixed_point(function, *window) for window in self.windows)
         return min([function.supremum(self.nats), *fixed])
 
@@ -132,23 +139,14 @@ def _beside(one: Telling, other: Telling) -> list[tuple[int, float]]:
     ]
 
 
-def _through(function: LeakageFunction, leaked: float, steps: int) -> float:
-    """Return what is left of a leakage after so many steps of the model."""
-    for _ in range(min(steps, _MOST_STEPS)):
-        if leaked == 0.0:
-            break
-        leaked = function(leaked)
-    return leaked
-
-
-def _fixed_point(function: LeakageFunction, window: int, nats: float) -> float:
+def _fixed_point(function: LeakageFunction | AnyStart, window: int, nats: float) -> float:
     """Return a number that no leakage exceeds which windows of so many nats add to."""
     low, high = 0.0, _LARGEST
-    if up(_through(function, high, window), nats) > high:
+    if up(function.after(high, window), nats) > high:
         return inf
     for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
-        if up(_through(function, middle, window), nats) > middle:
+        if up(function.after(middle, window), nats) > middle:
             low = middle
         else:
             high = middle

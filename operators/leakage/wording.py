@@ -4,8 +4,6 @@ from decimal import ROUND_CEILING, Decimal
 from math import inf
 from typing import Literal
 
-from fugu.operators.leakage.matrices import Matrix, read_backwards
-
 _SHOWN = Decimal("0.0001")
 _UNSEEN = Decimal("1e-9")
 
@@ -47,18 +45,13 @@ have no upper bound. Setting the correlation flag improves accuracy, not privacy
     )
 
 
-def backward_in_words(matrix: Matrix, given: str | None) -> str:
-    """Tell what the figures take to have come before a value; `given` names the matrix."""
-    if given is not None:
-        return f"as given by {given}"
-    if read_backwards(matrix) is None:
-        return (
-            "unknown, and taken as the worst: some value is left for good, so no long run says "
-            "what came before, and all that is learned about a tick counts for the next one too"
-        )
+def backward_in_words(given: str | None) -> str:
+    """Tell for whom the figures hold, by what came before a value; `given` names the matrix."""
+    if given is None:
+        return "the figures hold for every law of the first value, wherever a person began"
     return (
-        "the matrix read backwards in its long run: the attacker takes values to have followed it "
-        "since long before the first tick"
+        f"the figures hold for attackers who take values to have come from each other as {given} "
+        "says, at every tick; whoever knows of another beginning may learn more"
     )
 
 

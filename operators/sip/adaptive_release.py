@@ -212,7 +212,7 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
                 self.release_law(state)[0].tolist() if small else None
             ),
             "first position: probability of a repeated release": float(
-                (decision.belief * decision.repeat_chance).sum()
+                (decision.belief * decision.chance(repeats=True)).sum()
             ),
             "first position: actual leakage of the bit in nats": bit,
             "first position: actual leakage with a fresh release in nats": (

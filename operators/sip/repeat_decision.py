@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -43,10 +42,10 @@ class RepeatDecision:
     near: Mask
     odds: Odds
 
-    @cached_property
-    def repeat_chance(self) -> Floats:
-        """Return P(repeat given x)."""
-        return np.where(self.near, self.odds.likely, self.odds.unlikely)
+    def chance(self, repeats: bool) -> Floats:
+        """Return P(repeat given x), or P(publish anew given x): both as they are drawn, since 1
+        less a double near 1 has few digits."""
+        return self._likelihood(np.full(self.belief.shape[1], repeats))
 
     def repeats(self, symbols: Integers, words: Words) -> Mask:
         """Answer for the one x of each column: the first words are those of the truth."""
@@ -74,11 +73,11 @@ class RepeatDecision:
         n, rows = self.belief.shape
         is_last = np.arange(n)[:, None] == previous
         joint = np.zeros((rows, n, 2 * n))
+        anew, repeated = self.chance(False), self.chance(True)
         for truth in range(n):
-            repeat = self.repeat_chance[truth]
             fresh = law.probabilities(np.full(rows, truth))
-            joint[:, truth, :n] = ((1.0 - repeat) * fresh).T
-            joint[:, truth, n:] = np.where(is_last, repeat, 0.0).T
+            joint[:, truth, :n] = (anew[truth] * fresh).T
+            joint[:, truth, n:] = np.where(is_last, repeated[truth], 0.0).T
         return joint
 
     def _ratio(self, doubt: Floats) -> Floats:
@@ -86,7 +85,7 @@ class RepeatDecision:
         worst, known = np.ones(self.belief.shape[1]), np.isfinite(doubt)
         rho = np.where(known, doubt, 0.0)
         for answer in (True, False):
-            likelihood = self._likelihood(np.full(self.belief.shape[1], answer))
+            likelihood = self.chance(answer)
             released = ordered_sum(self.belief * likelihood)
             worst = np.maximum(worst, likelihood.max(axis=0) / (released * (1.0 - rho)))
             worst = np.maximum(worst, released * (1.0 + rho) / likelihood.min(axis=0))

@@ -49,7 +49,8 @@ class Quantified(Strategy):
 
     Claim. As for `Uniform`, where epsilon is what the ticks of a window spend. And an adversary
     with the Markov model that the budgets were found with learns at most alpha nats about any one
-    tick of a person from all releases together. With a `horizon` the first and the last tick have
+    tick of a person from all releases together, wherever the person began. With a given backward
+    matrix that is so for those who believe in it. With a `horizon` the first and the last tick have
     few neighbours, and may spend more.
 
     Parameters: those of `Strategy`, and `first`, `each` and `last`, what these ticks spend, in
@@ -59,10 +60,10 @@ class Quantified(Strategy):
     >>> often = TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
     >>> endless = Quantified.for_leakage(often, 1.0, bins=1, window=10, sensitivity=2)
     >>> round(endless.epsilon / 10, 6)
-    0.540592
+    0.539525
     >>> short = Quantified.for_leakage(often, 1.0, bins=1, window=4, sensitivity=2, horizon=4)
     >>> [round(units / 2**40, 6) for units in (short.first, short.each, short.last)]
-    [0.770296, 0.540592, 0.770296]
+    [0.770719, 0.539525, 0.768806]
 
     Source: PBA specification, section 6 (inversion, finite horizon); Cao et al. 2019.
     """
@@ -73,7 +74,7 @@ class Quantified(Strategy):
     horizon: int | None = None
 
     kind: ClassVar[str] = "quantified"
-    implementation: ClassVar[int] = 2
+    implementation: ClassVar[int] = 3
     rule_class: ClassVar[type[allocation.Rule]] = Declared
     claim: ClassVar[str] = "a window spends what its ticks are declared to spend"
     proof: ClassVar[str] = "PBA specification, section 6; sums of declared budgets"

@@ -34,7 +34,8 @@ class Watched:
 
     >>> from fugu.operators.trial import released
     >>> from fugu.operators.wevent.uniform import Uniform
-    >>> often = TemporalCorrelation.of([[0.6, 0.4], [0.1, 0.9]])
+    >>> rows = [[0.6, 0.4], [0.1, 0.9]]
+    >>> often = TemporalCorrelation.of(rows, backward=rows)
     >>> watched = Watched(Uniform(bins=1, window=2, epsilon=2.0, sensitivity=1), often)
     >>> ticks = released(watched, [[500]] * 3)
     >>> [float(tick.annotations["backward_leakage"][0].round(4)) for tick in ticks]
@@ -93,9 +94,9 @@ class Watched:
             self.implementation,
             self.strategy.law_digest(),
             self.factor,
-            *(side.astype("<f8").tobytes() for one in both for side in (one.more, one.less)),
+            *(side.astype("<f8").tobytes() for one in both for side in one.numbers),
         )
 
     @cached_property
     def _online(self) -> OnlineLeakage:
-        return OnlineLeakage(self.correlation)
+        return OnlineLeakage(self.correlation, self.factor * self.strategy.largest_tick)

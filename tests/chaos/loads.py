@@ -2,8 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
+from random import Random
 from typing import ClassVar, Literal, get_args
 
 import orjson
@@ -12,6 +13,7 @@ from tests.chaos.outcome import Topic
 from tests.faults.feeding import PARTITIONS, Stream, stream
 from tests.faults.test_aggregate_crashes import BEGIN, OPERATOR, SECOND, ZONES, trips
 from tests.kafka.pipelines import Document, pipeline_document
+from tests.kafka.records import Placed
 from tests.kafka.topics import TopicFactory
 
 Name = Literal["streams", "city"]
@@ -19,6 +21,7 @@ NAMES = get_args(Name)
 BUDGET = 20
 """Each release costs one: users of many rounds come to the end of their budget."""
 USERS, TICKS_PER_ROUND = 40, 12
+_SENT_TWICE = 0.2
 _CLOSING = 3
 """So many ticks after the one that a record is of, that one has closed in every partition."""
 
@@ -58,18 +61,20 @@ class Load(ABC):
 
 @dataclass(frozen=True)
 class Streams(Load):
-    """Release every record by itself, until budgets are spent."""
+    """Release every record by itself, until budgets are spent, but for those sent twice."""
 
     @classmethod
     def of(cls, rounds: int, seed: int, per_round: int) -> "Streams":
         """Return records for so many rounds."""
-        return cls(stream(per_round * rounds, seed=seed), per_round, ahead=500)
+        sent = sent_twice(stream(per_round * rounds, seed=seed), seed)
+        return cls(sent, per_round, ahead=500)
 
     partitions = PARTITIONS
 
     def document(self, bootstrap: str, topics: TopicFactory, source: str) -> Document:
         made = super().document(bootstrap, topics, source)
         made["budget"] = {"total": BUDGET, "when_exhausted": "repeat"}
+        made["source"]["dedupe"] = {"field": "id", "remember": 8}
         return made
 
     def due(self, fed: int) -> int:
@@ -77,6 +82,22 @@ class Streams(Load):
 
     def done(self, found: Sequence[Topic]) -> int:
         return sum(len(records) for topic in found for records in topic.values())
+
+
+def sent_twice(once: Stream, seed: int) -> Stream:
+    """Give good records an id; some of them are the last one of their user again."""
+    random, last = Random(seed), dict[bytes | None, bytes]()
+    placed, fresh = list[Placed](), list[bool]()
+    for number, (one, good) in enumerate(zip(once.placed, once.good, strict=True)):
+        record = one.record
+        again = good and record.key in last and random.random() < _SENT_TWICE
+        if good and not again:
+            fields = orjson.loads(record.value or b"")
+            last[record.key] = orjson.dumps({**fields, "id": number})
+        value = last[record.key] if good else record.value
+        placed.append(replace(one, record=replace(record, value=value)))
+        fresh.append(good and not again)
+    return Stream(placed, fresh)
 
 
 @dataclass(frozen=True)

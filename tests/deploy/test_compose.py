@@ -27,3 +27,30 @@ def test_every_topic_of_the_pipeline_is_created() -> None:
         promises_topic(sink.topic): "compact",
         f"{file.pipeline.name}.control": "compact",
     }
+
+
+def test_compiled_code_is_kept_out_of_every_volume() -> None:
+    """It is run as it is read, and somebody may restore a volume from elsewhere."""
+    dockerfile = (DEPLOY / "Dockerfile").read_text()
+    [folders] = re.findall(r"^ENV FUGU_CACHE_DIR=(\S+)$", dockerfile, re.MULTILINE)
+    volumes = re.findall(r"^VOLUME (\S+)$", dockerfile, re.MULTILINE)
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    volumes += [mounted.split(":")[1] for mounted in services["fugu"]["volumes"]]
+    assert "/var/lib/fugu" in volumes
+    for folder in map(Path, folders.split(":")):
+        assert not [volume for volume in volumes if folder.is_relative_to(volume)]
+
+
+def test_whoever_builds_names_the_base_and_the_page_does_so_by_digest() -> None:
+    dockerfile = (DEPLOY / "Dockerfile").read_text()
+    assert re.findall(r"^ARG BASE.*$", dockerfile, re.MULTILINE) == ["ARG BASE", "ARG BASE"]
+    assert set(re.findall(r"^FROM (\S+)", dockerfile, re.MULTILINE)) == {"${BASE}"}
+    pages = [*(ROOT / "docs").rglob("*.md"), DEPLOY / "README.md", ROOT / "README.md"]
+    builds = [
+        line
+        for page in pages
+        for line in page.read_text().splitlines()
+        if re.search(r"docker build .*deploy/Dockerfile", line)
+    ]
+    assert builds
+    assert [line for line in builds if "BASE=python:3.12-slim@$digest" not in line] == []

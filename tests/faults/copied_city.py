@@ -18,7 +18,7 @@ from tests.faults.killed_shards import Whole, aggregate_document
 from tests.faults.outcomes import Topic
 from tests.faults.test_aggregate_crashes import OPERATOR, ZONES, trips
 from tests.kafka.pipelines import PATIENCE_SECONDS, Document
-from tests.kafka.records import Placed, produce, read_topic
+from tests.kafka.records import Placed, Record, produce, read_settled, read_topic
 from tests.kafka.topics import TopicFactory
 
 USERS, TICKS = 60, 24
@@ -70,6 +70,10 @@ class City:
 
     def read(self, document: Document, topic: str, level: str = "read_committed") -> Topic:
         return read_topic(self.bootstrap, document["sink"][topic], level)
+
+    def counted(self, topic: str) -> list[Record]:
+        """Return what counts in a topic of one partition, once nothing of it is open any more."""
+        return read_settled(self.bootstrap, self.copied["sink"][topic])[0]
 
     def is_done(self) -> bool:
         """Return whether all is there, on both sides."""

@@ -22,7 +22,7 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.state.state_topic import StateTopic
 from tests.faults.feeding import PARTITIONS, Stream, document_with_topics
 from tests.faults.outcomes import Topic, published
-from tests.kafka.pipelines import Document, running, write_pipeline
+from tests.kafka.pipelines import PATIENCE_SECONDS, Document, running, write_pipeline
 from tests.kafka.records import Placed, Record, produce, read_topic
 from tests.kafka.topics import TopicFactory
 
@@ -52,13 +52,15 @@ def in_kafka(document: Document, every: str = "200ms") -> Document:
     }
 
 
-def committed(bootstrap: str, document: Document) -> int:
-    """How many releases and dead letters count by now."""
+def committed(
+    bootstrap: str, document: Document, read: Callable[[str, str], Topic] = read_topic
+) -> int:
+    """How many releases and dead letters count by now; after a cut, `read` once it is settled."""
     sink = document["sink"]
     return sum(
         len(records)
         for topic in (sink["topic"], sink["dead_letters"])
-        for records in read_topic(bootstrap, topic).values()
+        for records in read(bootstrap, topic).values()
     )
 
 
@@ -121,7 +123,7 @@ class Copies:
         self.running.append(copy)
         return copy
 
-    def settle(self, *wanted: int, seconds: float = 30.0) -> None:
+    def settle(self, *wanted: int, seconds: float = PATIENCE_SECONDS) -> None:
         """Step all copies until each owns as many partitions as wanted."""
         deadline = time.monotonic() + seconds
         while [len(copy.owned) for copy in self.running] != [*wanted]:
@@ -146,7 +148,7 @@ class _Short(CopySettings):
 
 def take_in(copy: Copy, position: int, partition: int = 0) -> None:
     """Step a copy until the source is read up to there; nothing is committed."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while copy.owned[partition].position < position:
         assert time.monotonic() < deadline, "records did not come"
         step(copy)
@@ -163,7 +165,7 @@ def step(copy: Copy) -> int:
 
 def run_to_its_end(copy: Copy) -> None:
     """Step a copy until it leaves by itself."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         try:
             step(copy)

@@ -17,6 +17,7 @@ from fugu.dataflows.kafka.client import identity_of
 from fugu.dataflows.kafka.native.settings import MEMBER
 from fugu.dataflows.state import changelog
 from tests.faults.copies import FEW, House, run_to_its_end, step, take_in
+from tests.kafka.pipelines import PATIENCE_SECONDS
 from tests.kafka.topics import TopicFactory
 from tests.kafka.transactions import transaction, transactional_producer
 
@@ -26,7 +27,7 @@ SESSION_MILLISECONDS = 6_000
 
 def remove_all(house: House, topic: str) -> int:
     """Remove what a topic holds, marks of transactions too, as retention does; its end."""
-    client, deadline = house.copies.planned.client, time.monotonic() + 30
+    client, deadline = house.copies.planned.client, time.monotonic() + PATIENCE_SECONDS
     with closing(client.reader(topic, committed=False)) as reader:
         end = reader.bounds([0])[0].end
     with closing(client.reader(topic)) as reader:
@@ -79,7 +80,7 @@ def test_marks_behind_the_last_record_are_passed_though_nothing_follows(house: H
     copy.cut()
     with transactional_producer(house.bootstrap) as producer:
         transaction(producer, house.source, [b"never counts"] * 3, commit=False)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while copy._reader.position(0) == FEW:
         assert time.monotonic() < deadline
         step(copy)
@@ -96,7 +97,7 @@ def test_a_partition_that_waits_for_a_schema_keeps_no_other_one_waiting(
     house = make(2)
     copy = house.first()
     house.feed(partitions=[0])
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not copy._intake._held:
         assert time.monotonic() < deadline
         step(copy)
@@ -219,7 +220,7 @@ def test_a_copy_that_stood_still_in_a_restore_begins_again_and_is_not_refused(
 
     def after_a_pause(partition: int, committed: int | None) -> Any:
         awake = house.copies.join("awake")
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while not awake.owned:
             assert time.monotonic() < deadline
             step(awake)
@@ -240,7 +241,7 @@ def test_positions_are_told_while_another_member_keeps_the_group_waiting(
     """For an aggregate, it may be the other member of the same process, which waits for this."""
     house = make(2)
     first, second = house.first(), house.copies.join("second")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while len(first.owned) == 2:
         assert time.monotonic() < deadline
         step(first)
@@ -279,7 +280,7 @@ def test_a_position_is_read_while_the_group_waits_for_a_member_that_does_not_lis
     first = house.first()
     before = generation = first._member.metadata().generation
     others = [client.member(identity_of(house.document["name"]), topic, _Heard())]
-    until = time.monotonic() + 20
+    until = time.monotonic() + PATIENCE_SECONDS
     while generation == before:
         assert time.monotonic() < until
         step(first)

@@ -9,6 +9,7 @@ from fugu.dataflows.copies import takeover
 from fugu.dataflows.copies.copy import Copy
 from fugu.dataflows.kafka.client import Bounds
 from tests.faults.copies import House, step, take_in
+from tests.kafka.pipelines import PATIENCE_SECONDS
 
 Reads = list[tuple[int, Bounds]]
 
@@ -29,7 +30,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
 
 def follow(spare: Copy, owner: Copy, partition: int) -> None:
     """Step a copy until it has followed everything that the owner has committed."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_SECONDS
     followed = spare._takeover._followed
     while followed._next.get(partition, 0) < owner.owned[partition].end - 1:
         assert time.monotonic() < deadline, "the spare copy does not follow"

@@ -27,7 +27,7 @@ from fugu.dataflows.state import changelog
 from fugu.dataflows.state.changelog import FIRST, Header, Progress, written
 from tests.faults.copies import FEW, House, committed, run_to_its_end, step, take_in
 from tests.kafka.pipelines import OTHER_SECRET, PATIENCE_SECONDS
-from tests.kafka.records import Placed, Record, produce, read_topic
+from tests.kafka.records import Placed, Record, produce, read_settled, read_topic
 from tests.kafka.topics import TopicFactory
 
 
@@ -260,7 +260,7 @@ def test_partitions_that_stay_are_not_read_back_when_copies_come_and_go(
         step(second)
     house.copies.running.remove(second)
     house.copies.settle(4)
-    assert committed(house.bootstrap, house.document) == 4 * FEW
+    assert committed(house.bootstrap, house.document, read_settled) == 4 * FEW
 
 
 @pytest.mark.slow
@@ -283,7 +283,7 @@ def test_a_broker_that_is_slow_to_tell_positions_shuts_out_no_copy_that_lives(
     for copy in (first, second):
         take_in(copy, house.fed, *copy.owned)
         copy.cut()
-    assert committed(house.bootstrap, house.document) == 4 * FEW
+    assert committed(house.bootstrap, house.document, read_settled) == 4 * FEW
 
 
 def test_a_copy_that_stood_still_and_is_asked_to_stop_hears_the_group_before_its_last_cut(
@@ -324,7 +324,7 @@ def test_what_others_have_open_in_the_sink_shuts_out_no_copy_that_gave_its_parti
     for copy in (first, second):
         take_in(copy, house.fed, *copy.owned)
         copy.cut()
-    assert committed(house.bootstrap, house.document) == 4 * FEW
+    assert committed(house.bootstrap, house.document, read_settled) == 4 * FEW
 
 
 def test_of_those_who_write_to_a_state_only_who_holds_it_up_is_shut_out(

@@ -11,6 +11,7 @@ from fugu.dataflows.copies.copy import Copy
 from fugu.dataflows.kafka.client import identity_of
 from fugu.dataflows.monitoring.group_watch import Dealt, GroupWatch
 from tests.faults.copies import FEW, House, step, take_in
+from tests.kafka.pipelines import PATIENCE_SECONDS
 
 LATER = 60.0
 
@@ -48,7 +49,7 @@ def noticed(watch: GroupWatch) -> list[str]:
 
 
 def step_until(copy: Copy, consumer: Consumer, reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not reached():
         assert time.monotonic() < deadline, "it did not come to that"
         consumer.poll(0.05)
@@ -84,7 +85,7 @@ def test_a_consumer_that_keeps_copies_out_is_named_by_the_error(
 ) -> None:
     house = make(1)
     with console_consumer(house, "range") as consumer:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while not consumer.assignment():
             assert time.monotonic() < deadline
             consumer.poll(0.05)

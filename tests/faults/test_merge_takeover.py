@@ -87,7 +87,7 @@ def finish(city: City, copies: Led, bounder: Copy, merger: Copy) -> None:
     copies.take_in([one for part in city.parts for one in part], bounder)
     merge(copies, merger)
     merger.cut()
-    figures = city.read(city.copied, "topic")[0]
+    figures = city.counted("topic")
     assert len(figures) >= city.whole.released
     names = [dict(one.headers)[RELEASE_HEADER] for one in figures]
     assert len(set(names)) == len(names)
@@ -108,11 +108,11 @@ def test_a_merge_that_stood_still_commits_nothing_once_another_copy_goes_on(
     heir = copies.add(merges=True)
     merge(copies, heir)
     heir.cut()
-    assert city.read(city.copied, "topic")[0] == seen
+    assert city.counted("topic") == seen
     with pytest.raises(ShutOut):
         zombie.cut()
     zombie.close()
-    assert city.read(city.copied, "topic")[0] == seen
+    assert city.counted("topic") == seen
     finish(city, copies, bounder, heir)
 
 
@@ -129,7 +129,7 @@ def test_a_merge_that_another_copy_owns_commits_no_figure_even_where_nobody_shut
     heir = copies.add(merges=True)
     merge(copies, heir)
     heir.cut()
-    released = city.read(city.copied, "topic")[0]
+    released = city.counted("topic")
     assert released
     for taken in batches:
         made = zombie.sanitized(taken, zombie.decoded(taken))
@@ -138,7 +138,7 @@ def test_a_merge_that_another_copy_owns_commits_no_figure_even_where_nobody_shut
     with pytest.raises(GivenAway, match="UNKNOWN_MEMBER_ID"):
         zombie.cut()
     zombie.close()
-    assert city.read(city.copied, "topic")[0] == released
+    assert city.counted("topic") == released
     finish(city, copies, bounder, heir)
 
 
@@ -177,7 +177,7 @@ def test_a_state_of_the_merge_that_is_committed_without_positions_is_two_owners(
         zombie.put(state, PARTITIONS, [(b"1/9/0/1", b"a block")])
         zombie.acknowledge()
         zombie.commit()
-    figures = city.read(city.copied, "topic")[0]
+    figures = city.counted("topic")
     city.produce(1)
     copies.take_in([one for part in city.parts for one in part], copies.running[0])
     merge(copies, merger)
@@ -188,7 +188,7 @@ def test_a_state_of_the_merge_that_is_committed_without_positions_is_two_owners(
     heir = copies.add(merges=True)
     with pytest.raises(StartRefused, match="somebody else wrote to it"):
         copies.until(lambda: 0 in heir.owned)
-    assert city.read(city.copied, "topic")[0] == figures
+    assert city.counted("topic") == figures
 
 
 def test_a_merge_is_read_back_behind_an_open_transaction_and_counts_no_sum_twice(
@@ -219,16 +219,11 @@ def test_a_merge_is_read_back_behind_an_open_transaction_and_counts_no_sum_twice
 
 
 def test_committed_sums_that_no_state_knows_of_are_two_owners(city: City, copies: Led) -> None:
-    bounder, known = bound(city, copies), list[Record]()
-
-    def told() -> bool:
-        known[:] = [one for one in city.read(city.copied, "partials")[0] if one.key == b"0"]
-        return bool(known)
-
-    copies.until(told)
+    bounder = bound(city, copies)
+    [known, *_] = [one for one in city.counted("partials") if one.key == b"0"]
     assert isinstance(bounder.plan, BoundingPlan)
-    seal = bounder.plan.own_log.seal.of(b"0", known[0].value)
-    record = Record(b"0", known[0].value, ((RELEASE_HEADER, b"unknown"), (SEAL_HEADER, seal)))
+    seal = bounder.plan.own_log.seal.of(b"0", known.value)
+    record = Record(b"0", known.value, ((RELEASE_HEADER, b"unknown"), (SEAL_HEADER, seal)))
     produce(city.bootstrap, city.copied["sink"]["partials"], [Placed(0, record)])
     copies.running.remove(bounder)
     bounder.close()
@@ -254,7 +249,7 @@ def test_a_partition_is_taken_over_while_another_copy_writes_to_the_internal_log
         copies.until(lambda: len(copy.owned) == PARTITIONS)
         assert not city.read(city.copied, "partials")[0]
         other.abandon()
-    assert city.read(city.copied, "partials")[0]
+    assert city.counted("partials")
     finish(city, copies, copy, copies.add(merges=True))
 
 
@@ -299,7 +294,7 @@ def test_a_takeover_that_may_last_finds_nothing_open_of_the_other_copies_of_its_
     found, owned = list[int](), bounder._takeover.owned
 
     def taken_over(*given: Any) -> list[Owned[Any]]:
-        found.append(len(city.read(city.copied, "topic")[0]))
+        found.append(len(city.counted("topic")))
         return owned(*given)
 
     monkeypatch.setattr(bounder._takeover, "owned", taken_over)

@@ -250,21 +250,6 @@ def test_partitions_that_are_added(bootstrap: str, document: Document, tmp_path:
 
 
 @pytest.mark.acceptance
-def test_topics_that_are_deleted_and_created_again(
-    bootstrap: str, document: Document, tmp_path: Path
-) -> None:
-    name = document["sink"]["dead_letters"]
-    with watched(bootstrap, document, tmp_path) as one:
-        with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
-            admin.delete_topics([name, one.source])
-            admin.create_topics({name: {"num_partitions": PARTITIONS, "replication_factor": 1}})
-        one.noticed("topic_replaced", f"topic {one.source} is not there any more", still=True)
-        again = f"WARNING topic {name} was deleted and created again. The next start is refused"
-        [said] = [line for line in one.process.stderr.splitlines() if again in line]
-        assert "fugu migrate PIPELINE PIPELINE" in said
-
-
-@pytest.mark.acceptance
 def test_records_behind_an_open_transaction(
     bootstrap: str, document: Document, tmp_path: Path
 ) -> None:

@@ -12,13 +12,14 @@ from typing import Self
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
-from tests.kafka.kafka_process import BrokerError, end, last_lines, launch
+from tests.kafka.kafka_process import BrokerError, end, last_lines, launch, processor_ticks
 from tests.kafka.ports import HOST, free_ports
 from tests.kafka.secured import PORT_OFFSETS, SecuredListeners
 
 PORTS = 3 + len(PORT_OFFSETS)
 """The plain listener, the controller, and the secured listeners."""
-START_SECONDS = 60
+SILENT_SECONDS = 60
+"""So long a Kafka that starts may do nothing at all; on a busy machine it starts for longer."""
 
 
 class Broker:
@@ -86,6 +87,19 @@ class Broker:
         """End it as a crash would. The next start takes 15 s: Kafka lets the old session expire."""
         self._end(signal.SIGKILL)
 
+    def lose_newest(self, topic: str) -> None:
+        """Remove what partition 0 of a topic was written last, while the broker is stopped.
+
+        The disk was not up to date when the power went; or a replica that was not became leader.
+        """
+        [folder] = Path(self._directory.name).rglob(f"{topic}-0")
+        [segment] = folder.glob("*.log")
+        os.truncate(segment, segment.stat().st_size // 2)
+        for kept in ("*.index", "*.timeindex", "*.snapshot"):
+            for path in folder.glob(kept):
+                path.unlink()
+        (folder.parent / ".kafka_cleanshutdown").unlink(missing_ok=True)
+
     def _launch(self) -> subprocess.Popen[bytes]:
         if not self._secured:
             self._secured = SecuredListeners(Path(self._directory.name) / "secured", self._port)
@@ -93,10 +107,13 @@ class Broker:
         return launch(self._log, *options, "--secured", str(self._secured.folder))
 
     def _wait_until_ready(self) -> None:
-        deadline = time.monotonic() + START_SECONDS
+        used, moved_at = 0, time.monotonic()
         while not self._is_ready():
             exited = self._process is not None and self._process.poll() is not None
-            if exited or time.monotonic() > deadline:
+            now_used = processor_ticks(self._process.pid) if self._process else 0
+            if now_used != used:
+                used, moved_at = now_used, time.monotonic()
+            if exited or time.monotonic() > moved_at + SILENT_SECONDS:
                 silence = self._explain_silence()
                 if self._process:
                     self.kill()

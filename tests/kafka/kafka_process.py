@@ -38,3 +38,13 @@ def end(process: "subprocess.Popen[bytes]", how: signal.Signals) -> None:
 def last_lines(log: Path) -> list[str]:
     """Return what a process said last."""
     return log.read_text(errors="replace").splitlines()[-LOG_TAIL_LINES:]
+
+
+def processor_ticks(pid: int) -> int:
+    """Return what a process and its children have used of the processors: whether they get on."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return sum(map(int, fields[11:15])) + sum(processor_ticks(int(child)) for child in children)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
@@ -79,6 +79,26 @@ def read_topic(
                     Record(r.key, r.value, tuple(r.headers), r.timestamp) for r in records
                 ]
         return found
+
+
+def read_settled(bootstrap: str, topic: str) -> dict[int, list[Record]]:
+    """Everything that counts, once nothing of the topic is open any more.
+
+    A commit, or an abort, is answered before its marks are in the partitions.
+    """
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    levels = ("read_committed", "read_uncommitted")
+    with ExitStack() as stack:
+        committed, all_of_it = (
+            stack.enter_context(
+                closing(KafkaConsumer(bootstrap_servers=bootstrap, isolation_level=level))
+            )
+            for level in levels
+        )
+        while end_offsets(committed, topic) != end_offsets(all_of_it, topic):
+            assert time.monotonic() < deadline, f"a transaction of {topic} stays open"
+            time.sleep(0.01)
+    return read_topic(bootstrap, topic)
 
 
 def end_offsets(consumer: KafkaConsumer, topic: str) -> list[int]:

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer
 from kafka import KafkaAdminClient, KafkaConsumer
 
 import fugu
-from fugu.analysis import CannotBeEstimated
+from fugu.analysis import CannotBeEstimated, PromiseAlarm
 from fugu.dataflows.analysis.reading import kafka_promises
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -274,3 +274,24 @@ def test_a_topic_without_a_promise_is_read_with_that_of_the_file(
     assert read.shares().table["estimate"].to_pylist() == (
         fugu.read(f"kafka://{bootstrap}/{sink_of(pipeline)}").shares().table["estimate"].to_pylist()
     )
+
+
+def test_an_epsilon_that_a_stranger_wrote_beside_the_topic_is_not_shown(
+    pipeline: Path, bootstrap: str
+) -> None:
+    sink = sink_of(pipeline)
+    address = f"kafka://{bootstrap}/{sink}"
+    genuine = fugu.read(address).promise
+    claimed = [{**one, "epsilon": 0.001} for one in genuine.guarantees]
+    lie = genuine.model_copy(
+        update={"guarantees": claimed, "text": "nobody learns anything\x1b[2J"}
+    )
+    promises = promises_topic(sink)
+    try:
+        produce(bootstrap, promises, [Placed(0, Record(lie.key, lie.value()))])
+        with pytest.warns(PromiseAlarm, match="other things than follow from its law"):
+            promise = fugu.read(address).promise
+    finally:
+        produce(bootstrap, promises, [Placed(0, Record(genuine.key, genuine.value()))])
+    assert promise == genuine
+    assert "nobody learns anything" not in f"{promise!r}"

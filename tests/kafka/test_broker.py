@@ -1,5 +1,6 @@
 """The broker that every Kafka test stands on."""
 
+import time
 from collections.abc import Callable
 from contextlib import closing
 from itertools import islice
@@ -7,6 +8,7 @@ from itertools import islice
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
+from tests.kafka import broker as broker_module
 from tests.kafka.broker import Broker
 from tests.kafka.kafka_process import BrokerError
 from tests.kafka.topics import TopicFactory
@@ -68,3 +70,13 @@ def test_a_broker_that_is_not_ours_is_never_stopped(monkeypatch: pytest.MonkeyPa
         for end in (borrowed.stop, borrowed.kill):
             with pytest.raises(BrokerError, match="unset the variable"):
                 end()
+
+
+def test_a_kafka_that_gets_on_may_take_longer_to_start_than_it_may_be_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As on a busy machine, where a fixed time ended the start of the whole suite."""
+    monkeypatch.setattr(broker_module, "SILENT_SECONDS", 2.0)
+    began = time.monotonic()
+    with Broker():
+        assert time.monotonic() - began > 2.0

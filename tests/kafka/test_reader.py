@@ -14,7 +14,7 @@ from fugu.dataflows.kafka.client import Bounds, Reader
 from fugu.dataflows.kafka.connection import Library
 from tests.kafka.clients import BOTH, both, connected
 from tests.kafka.compaction import compact
-from tests.kafka.records import Placed, Record, produce
+from tests.kafka.records import PATIENCE_SECONDS, Placed, Record, produce
 from tests.kafka.topics import TopicFactory
 from tests.kafka.transactions import transaction, transactional_producer
 
@@ -56,7 +56,7 @@ def numbered(*numbers: int) -> list[Record]:
 
 def poll_until(reader: Reader, records: int) -> list[Batch]:
     batches: list[Batch] = []
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while sum(len(batch.offsets) for batch in batches) < records:
         assert time.monotonic() < deadline
         batches += reader.poll(max_records=2)
@@ -107,7 +107,7 @@ def test_aborted_and_control_records_are_passed_over(one: OneTopic) -> None:
         transaction(producer, one.topic, [b"3", b"4"], commit=False)
         transaction(producer, one.topic, [b"6"], commit=True)
         transaction(producer, one.topic, [b"8"], commit=False)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while one.reader.bounds([0])[0] != Bounds(0, 10):
         assert time.monotonic() < deadline, "a broker writes the last marker a little later"
     assert one.range(0, 10) == [(0, b"0"), (1, b"1"), (6, b"6")]
@@ -120,7 +120,7 @@ def test_the_position_goes_past_control_records(one: OneTopic) -> None:
         transaction(producer, one.topic, [b"3"], commit=False)
     one.reader.assign({0: 0})
     poll_until(one.reader, 2)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while one.reader.position(0) != 5:
         assert one.reader.poll(max_records=2) == []
         assert time.monotonic() < deadline

@@ -1,10 +1,14 @@
 """Fresh topics for tests and benchmarks."""
 
+import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kafka import KafkaAdminClient
+from kafka.errors import TopicAlreadyExistsError
+
+_DEADLINE_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -29,3 +33,24 @@ class TopicFactory:
         with KafkaAdminClient(bootstrap_servers=self.bootstrap) as admin:
             admin.create_topics({topic: layout}, wait_for_metadata=True)
         return topic
+
+
+def make_anew(
+    bootstrap: str, topic: str, *, partitions: int = 1, configs: Mapping[str, str] | None = None
+) -> None:
+    """Delete a topic, and create another one of its name."""
+    layout = {
+        "num_partitions": partitions,
+        "replication_factor": 1,
+        "configs": {"retention.ms": "-1", **(configs or {})},
+    }
+    deadline = time.monotonic() + _DEADLINE_SECONDS
+    with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
+        admin.delete_topics([topic])
+        while True:
+            try:
+                admin.create_topics({topic: layout}, wait_for_metadata=True)
+                return
+            except TopicAlreadyExistsError:
+                assert time.monotonic() < deadline, "Kafka did not delete the topic"
+                time.sleep(0.05)

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 from confluent_kafka import __version__ as library_version
 
 from fugu.dataflows.base.errors import DeliveryFailed
 from fugu.dataflows.kafka.client import CopyClient, Rebalance, Rights, Topic, identity_of
 from fugu.dataflows.kafka.connection import Connection
+from fugu.dataflows.kafka.failures import NotUnpacked
 from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
 from fugu.dataflows.kafka.native.copy_writer import NativeCopyWriter
 from fugu.dataflows.kafka.native.group_member import NativeGroupMember
@@ -56,6 +58,9 @@ class NativeClient(CopyClient):
             self._largest_batch = min(self._largest_batch, takes)
         return topic
 
+    def identities(self, names: Sequence[str]) -> dict[str, str | None]:
+        return self._administrator.identities(names)
+
     def rights(self, topic: str) -> Rights | None:
         return self._administrator.rights(topic)
 
@@ -67,7 +72,19 @@ class NativeClient(CopyClient):
 
     def reader(self, topic: str, *, headers: bool = False, committed: bool = True) -> NativeReader:
         settings = {**self._settings, **READING, **({} if committed else UNCOMMITTED)}
-        return NativeReader(topic, settings, self._troubles, headers=headers)
+        packed_at = partial(self._packed_at, topic, committed)
+        return NativeReader(topic, settings, self._troubles, packed_at, headers=headers)
+
+    def _packed_at(
+        self, topic: str, committed: bool, partition: int, offset: int
+    ) -> NotUnpacked | int:
+        """Look at a batch with kafka-python; librdkafka does not tell where it ends."""
+        look = partial(self._administrator.packed_at, topic, partition, offset)
+        found = look(committed=committed)
+        if found is not None:
+            return found
+        aborted = look(committed=False)
+        return offset if aborted is None else aborted.offsets.stop
 
     def delete_keys(self, topic: str, partition: int, keys: Sequence[bytes]) -> None:
         self._administrator.delete_keys(topic, partition, keys)

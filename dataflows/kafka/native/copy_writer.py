@@ -74,7 +74,12 @@ class NativeCopyWriter(NativeTransactionalWriter, CopyWriter):
     def flush(self) -> None:
         raise TypeError("what a copy writes is committed with its positions")
 
-    def send_offsets(self, offsets: Mapping[str, Mapping[int, int]], group: GroupMetadata) -> None:
+    def send_offsets(
+        self,
+        offsets: Mapping[str, Mapping[int, int]],
+        group: GroupMetadata,
+        epochs: Mapping[int, int] | None = None,
+    ) -> None:
         self._begin()
         calls, metadata = library(), ctypes.c_void_p()
         written = ctypes.create_string_buffer(group.written, len(group.written))
@@ -83,7 +88,7 @@ class NativeCopyWriter(NativeTransactionalWriter, CopyWriter):
                 ctypes.byref(metadata), ctypes.addressof(written), len(group.written)
             )
         )
-        partitions = partition_list(offsets)
+        partitions = partition_list(offsets, epochs)
         try:
             silence = Silence(self._milliseconds / 1000)
             while problem := self._offsets_problem(partitions, metadata):

@@ -53,6 +53,7 @@ class NativeGroupMember(GroupMember):
         self._ask = partial(Consumer, {one: own[one] for one in own if one != _STATIC})
         self._asking: Consumer | None = None
         self._troubled_by = set[str]()
+        self._epochs: dict[int, int | None] = {}
         self._consumer.subscribe(
             [topic], on_assign=self._given, on_revoke=self._taken, on_lost=self._lost
         )
@@ -104,6 +105,7 @@ class NativeGroupMember(GroupMember):
             else:
                 reason = next((one.error for one in found if one.error), None)
                 if reason is None:
+                    self._epochs = {one.partition: one.leader_epoch for one in found}
                     return {p.partition: p.offset if p.offset >= 0 else None for p in found}
             if time.monotonic() > deadline:
                 raise KafkaUnavailable(
@@ -113,6 +115,9 @@ class NativeGroupMember(GroupMember):
                 )
             meanwhile()
             time.sleep(_PAUSE_SECONDS)
+
+    def committed_epoch(self, partition: int) -> int | None:
+        return self._epochs.get(partition)
 
     def close(self) -> None:
         """Leave; what the group still tells is served before.

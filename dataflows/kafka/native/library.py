@@ -52,7 +52,10 @@ _FUNCTIONS: dict[str, tuple[Type, tuple[Type, ...]]] = {
     "rd_kafka_topic_partition_list_new": (c_void_p, (c_int,)),
     "rd_kafka_topic_partition_list_add": (c_void_p, (c_void_p, c_char_p, c_int32)),
     "rd_kafka_topic_partition_list_destroy": (None, (c_void_p,)),
+    "rd_kafka_topic_partition_get_leader_epoch": (c_int32, (c_void_p,)),
+    "rd_kafka_topic_partition_set_leader_epoch": (None, (c_void_p, c_int32)),
     "rd_kafka_assign": (c_int32, (c_void_p, c_void_p)),
+    "rd_kafka_position": (c_int32, (c_void_p, c_void_p)),
     "rd_kafka_query_watermark_offsets": (
         c_int32,
         (c_void_p, c_char_p, c_int32, c_void_p, c_void_p, c_int),

@@ -10,6 +10,7 @@ from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.columns import HeaderColumns, OptionalByteColumn
 from fugu.dataflows.kafka.native.headers import read_headers
 from fugu.dataflows.kafka.native.taking import (
+    ARRIVED,
     COUNTS,
     EVENT_COLUMNS,
     EVENTS,
@@ -18,6 +19,7 @@ from fugu.dataflows.kafka.native.taking import (
     KEY_BYTES,
     KEY_LENGTH,
     OFFSET,
+    READ,
     RECORD_ROWS,
     RECORDS,
     TAKEN,
@@ -34,6 +36,9 @@ from fugu.dataflows.kafka.native.taking import (
 from fugu.operators.byte_column import Bytes
 from fugu.operators.integer_column import IntegerColumn
 from fugu.operators.mechanism import Integers
+
+_MOST_BYTES = 64 * 1_048_576
+"""Keys and values that are copied at once; librdkafka's own memory is freed with each record."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +57,13 @@ class Messages:
     def __init__(self, queue: int) -> None:
         self._queue = queue
         self._counts = np.zeros(COUNTS, dtype=np.int64)
+        self._left: Addresses = np.zeros(0, dtype=np.uint64)
         self._make_room(0)
 
     @property
     def held(self) -> int:
-        """Return how many messages were taken and are not freed; none between two calls."""
+        """Return how many messages were taken and are not freed: between two calls, those that are
+        left for the next one because many are large."""
         return int(self._counts[TAKEN] - self._counts[FREED])
 
     @property
@@ -71,16 +78,26 @@ class Messages:
         """
         if limit > len(self._messages):
             self._make_room(limit)
-        messages = self._messages[:limit]
-        if not take(self._queue, messages, self._partitions, self._events, self._counts):
+        messages, left = self._messages[:limit], len(self._left[:limit])
+        messages[:left] = self._left[:limit]
+        places = messages, self._partitions, self._events, self._counts
+        if not take(self._queue, left, _MOST_BYTES, *places):
             raise OSError("librdkafka did not look into its queue")
+        behind = messages[self._counts[READ] : self._counts[ARRIVED]]
+        self._left = np.concatenate([behind, self._left[limit:]])
+        behind[:] = 0
         try:
             records, events = int(self._counts[RECORDS]), int(self._counts[EVENTS])
             batches = list(self._batches(records, with_headers)) if records else []
             return batches, [Event(*event) for event in self._events[:events].tolist()]
         finally:
-            if self.held:
+            if self.held > len(self._left):
                 free(messages, self._counts)
+
+    def drop(self) -> None:
+        """Free what is left for the next call, which was read for nothing."""
+        free(self._left, self._counts)
+        self._left = self._left[:0]
 
     def _batches(self, records: int, with_headers: bool) -> Iterator[Batch]:
         messages, partitions = self._messages[:records], self._partitions[:records]

@@ -1,7 +1,8 @@
 """Read with librdkafka: what a poll returns is columns, without an object for each record."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from confluent_kafka import KafkaError
@@ -12,6 +13,7 @@ from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.kafka import failures
 from fugu.dataflows.kafka.client import Bounds, Reader
 from fugu.dataflows.kafka.failures import (
+    NotUnpacked,
     offset_gone,
     offsets_unreadable,
     scan,
@@ -38,11 +40,22 @@ _PASSING = {
 }
 
 
+PackedAt = Callable[[int, int], NotUnpacked | int]
+"""Look, by partition and offset, at a batch that librdkafka has not unpacked; where its transaction
+was aborted, tell where it ends."""
+
+
 class NativeReader(Reader):
     """Read through a consumer with manual assignment."""
 
     def __init__(
-        self, topic: str, settings: Settings, troubles: LoginTroubles, *, headers: bool
+        self,
+        topic: str,
+        settings: Settings,
+        troubles: LoginTroubles,
+        packed_at: PackedAt,
+        *,
+        headers: bool,
     ) -> None:
         self._topic = topic
         self._consumer = Consumer(settings)
@@ -50,15 +63,22 @@ class NativeReader(Reader):
         self._troubles = troubles
         self._headers = headers
         self._positions: dict[int, int] = {}
+        self._packed_at = packed_at
+        self._not_unpacked = deque[Event]()
 
-    def assign(self, offsets: Mapping[int, int]) -> None:
+    def assign(self, offsets: Mapping[int, int], epochs: Mapping[int, int] | None = None) -> None:
         self._check_open()
         self._positions = dict(offsets)
-        if error := self._consumer.assign(self._topic, offsets):
+        self._messages.drop()
+        self._not_unpacked.clear()
+        if error := self._consumer.assign(self._topic, offsets, epochs):
             raise topic_unreadable(self._topic, name_of(error))
 
     def poll(self, max_records: int) -> list[Batch]:
         return self._poll(max_records, with_headers=self._headers)
+
+    def pass_over(self, partition: int, offset: int) -> None:
+        self.assign({**self._positions, partition: offset})
 
     def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
         self._check_open()
@@ -81,12 +101,16 @@ class NativeReader(Reader):
     def position(self, partition: int) -> int | None:
         return self._positions.get(partition)
 
+    def epoch(self, partition: int) -> int | None:
+        return self._consumer.epoch(self._topic, partition)
+
     def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
         self.assign({partition: start})
         poll = partial(self._poll, with_headers=True)
         return scan(self._topic, partition, end, poll, lambda: self._positions[partition])
 
     def close(self) -> None:
+        self._messages.drop()
         self._consumer.close()
 
     def _poll(self, max_records: int, *, with_headers: bool) -> list[Batch]:
@@ -102,15 +126,28 @@ class NativeReader(Reader):
         for event in ends:
             known = self._positions[event.partition]
             self._positions[event.partition] = max(known, event.offset)
+        if not batches and self._not_unpacked:
+            self._look_at(self._not_unpacked.popleft())
         return batches
+
+    def _look_at(self, event: Event) -> None:
+        """Raise `NotUnpacked`, unless that has been passed over, or was aborted."""
+        partition, position = event.partition, self._positions[event.partition]
+        found = self._packed_at(partition, max(position, event.offset))
+        if isinstance(found, NotUnpacked):
+            raise found
+        if found > position:
+            self.pass_over(partition, found)
 
     def _is_end(self, event: Event) -> bool:
         """Return whether what came in place of a record is the end of a partition."""
         if not event.has_topic:
             return False  # of the group, which is not used
-        if event.error != KafkaError._PARTITION_EOF:
+        if event.error == KafkaError._BAD_COMPRESSION:
+            self._not_unpacked.append(event)
+        elif event.error != KafkaError._PARTITION_EOF:
             raise self._failure(event)
-        return True
+        return event.error == KafkaError._PARTITION_EOF
 
     def _failure(self, event: Event) -> FuguError:
         if event.error == KafkaError._AUTO_OFFSET_RESET:

@@ -11,6 +11,8 @@ from fugu.dataflows.kafka.tls import Tls
 
 Settings = dict[str, Any]
 _OAUTH = "sasl.oauthbearer"
+_FETCHED_BYTES, _BESIDE_WHAT_IS_FETCHED = 1_048_576, 512
+"""librdkafka unpacks all that it fetches at once, and bounds only what comes out of zstd."""
 
 READING: Settings = {
     # Offsets are kept in bytewax's snapshots, and the group is a name that nobody joins.
@@ -82,9 +84,13 @@ TRANSACTIONS: Settings = {
 def settings_of(connection: Connection) -> Settings:
     """Return settings of librdkafka's producer, consumer and admin client."""
     chosen = {name: one for name, one in connection.settings.items() if name not in PRODUCING}
+    chosen = {"fetch.max.bytes": _FETCHED_BYTES, **chosen}
+    fetched = int(chosen["fetch.max.bytes"]) + _BESIDE_WHAT_IS_FETCHED
     settings: Settings = {
         "client.id": connection.client_id,
         "reconnect.backoff.max.ms": 1_000,
+        # Of zstd, librdkafka tries buffers that grow threefold, up to this.
+        "receive.message.max.bytes": max(3 * connection.max_unpacked_bytes, fetched),
         **chosen,
         "bootstrap.servers": connection.bootstrap,
         "security.protocol": connection.protocol,

@@ -39,10 +39,11 @@ OFFSET, TIMESTAMP, KEY_BEGIN, KEY_LENGTH, VALUE_BEGIN, VALUE_LENGTH = range(6)
 RECORD_ROWS = 6
 """The numbers kept about a record, besides its bytes."""
 
-RECORDS, TURNS, EVENTS, KEY_BYTES, VALUE_BYTES, TAKEN, FREED = range(7)
-COUNTS = 7
-"""The counts: records, how often the next one is of another partition, and other events; the
-last two are of all messages since the reader was made."""
+RECORDS, TURNS, EVENTS, KEY_BYTES, VALUE_BYTES, READ, ARRIVED, TAKEN, FREED = range(9)
+COUNTS = 9
+"""The counts: records, how often the next one is of another partition, other events, bytes, and how
+many messages were looked at of those that arrived; the last two are of all messages since the
+reader was made."""
 
 
 @inlined
@@ -66,21 +67,35 @@ def _free(messages: Addresses, place: int, counts: Integers) -> None:
 
 @entry_point
 def take(
-    queue: int, messages: Addresses, partitions: Integers, events: Integers, counts: Integers
+    queue: int,
+    left: int,
+    most: int,
+    messages: Addresses,
+    partitions: Integers,
+    events: Integers,
+    counts: Integers,
 ) -> bool:
     """Take what has arrived, without waiting; return whether librdkafka could be asked.
 
     Addresses of records stay in `messages`, in their order; everything else becomes a row of
-    `events`. All arrays have room for as many as `messages`.
+    `events`. All arrays have room for as many as `messages`. Once keys and values have `most`
+    bytes, the messages behind are left as they are, to be given again: so many as are `left` are in
+    `messages` already, and librdkafka is asked once there are none.
     """
     limit = min(len(messages), len(partitions), len(events))
     counts[:TAKEN] = 0
-    arrived = _consume(np.uint64(queue), np.int32(0), messages.ctypes.data, np.uint64(limit))
-    if arrived < 0:
-        return False
-    counts[TAKEN] += arrived
+    arrived = min(left, limit)
+    if arrived == 0:
+        arrived = _consume(np.uint64(queue), np.int32(0), messages.ctypes.data, np.uint64(limit))
+        if arrived < 0:
+            return False
+        counts[TAKEN] += arrived
+    counts[READ] = counts[ARRIVED] = arrived
     records = 0
     for place in range(arrived):
+        if counts[KEY_BYTES] + counts[VALUE_BYTES] >= most:
+            counts[READ] = place
+            break
         message = messages[place]
         error = _half_field(message, MESSAGE_ERROR)
         if error != 0:

@@ -41,13 +41,13 @@ Rows = Annotated[list[list[float]], BeforeValidator(_matrix), WithJsonSchema({"a
 
 class Correlation(Section):
     """Declare how ticks of one user depend on each other, and the most that a reader who knows it
-    may learn about one tick, in nats; without `backward` the chain is read backwards in its long
-    run."""
+    may learn about one tick, in nats; without `backward` that holds wherever a person began."""
 
     transition: Rows
     """Say how likely each value follows each other one: rows, or a file of them."""
     backward: Rows | None = None
-    """Say how likely each value came before; without it, that of the long run."""
+    """Say how likely each value came before, if all readers believe that; without it, figures hold
+    wherever a person began."""
     at_most: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)] | None = None
     """The most that a reader who knows it may learn about one tick, in nats."""
 

@@ -33,5 +33,5 @@ class TemporalLeakage:
             one, whole = known.limit(largest), known.limit(largest, strategy.window)
         words = in_words(strategy.window, strategy.epsilon, one, whole, neighbours)
         given = None if correlation.backward is None else "correlation.backward"
-        backward_is = backward_in_words(correlation.transition, given)
+        backward_is = backward_in_words(given)
         return cls(largest, one, whole, words, backward_is)

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
 
 from fugu.dataflows.base.section import Epsilon, named_file
-from fugu.dataflows.files.alphabet_file import read_alphabet
+from fugu.dataflows.files.alphabet_file import read_alphabet, require_not_too_many
 from fugu.dataflows.kinds.families.section import OperatorSection
 from fugu.dataflows.records.symbols import Symbols
 from fugu.dataflows.records.values import Values
@@ -33,6 +33,7 @@ def _alphabet(given: object, about: ValidationInfo) -> object:
 def _checked(symbols: object, entry: str) -> object:
     if not isinstance(symbols, list) or not symbols:
         raise ValueError("lists no symbols; write at least one")
+    require_not_too_many(len(symbols))
     for number, symbol in enumerate(symbols, start=1):
         if type(symbol) not in (str, int):
             raise ValueError(

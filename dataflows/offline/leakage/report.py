@@ -71,7 +71,7 @@ class Report:
 def correlation_of(matrix: Floats, backward: Floats | None) -> tuple[TemporalCorrelation, str]:
     """Return the matrix with its backward one, and in words which that is."""
     given = None if backward is None else "--backward"
-    return TemporalCorrelation.of(matrix, backward), backward_in_words(matrix, given)
+    return TemporalCorrelation.of(matrix, backward), backward_in_words(given)
 
 
 def course(correlation: TemporalCorrelation, epsilon: float, ticks: int, window: int) -> Course:

@@ -3,25 +3,25 @@
 The same operations in the same order as `prior` and `expected_distances` of `LikelySequences`.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from fugu.operators.compiled.compiling import entry_point
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.compiled_markov_step import constant, predict_dense
 
-if TYPE_CHECKING:
-    from fugu.operators.sip.batches.likely_sequences import LikelySequences
 
+def spelled_out(
+    belief: Floats, digits: Integers, transition: Floats, table: Floats
+) -> tuple[Floats, Floats]:
+    """Return P(batch) and sum_i E D(X_i, r_i) for each column of `belief`, `(batches, rows)`.
 
-def spelled_out(belief: Floats, algorithm: "LikelySequences") -> tuple[Floats, Floats]:
-    """Return P(batch) and sum_i E D(X_i, r_i) for each column of `belief`, `(batches, rows)`."""
-    beliefs, digits = np.ascontiguousarray(belief.T), constant(algorithm.digits)
+    `digits (window, batches)` are the symbols of each batch, and `table` holds D(x, y).
+    """
+    beliefs, digits = np.ascontiguousarray(belief.T), constant(digits)
     rows, symbols = beliefs.shape
     priors, spreads = np.empty((2, rows, digits.shape[1]))
-    transition, table = constant(algorithm.walk.power(1)), constant(algorithm.table)
-    _spell(beliefs, transition, table, digits, np.empty((3, symbols)), priors, spreads)
+    transition, table, room = constant(transition), constant(table), np.empty((3, symbols))
+    _spell(beliefs, transition, table, digits, room, priors, spreads)
     return priors.T, spreads.T
 
 

@@ -29,10 +29,10 @@ class CompiledSequenceLaw(SequenceLaw):
     def release(self, batches: Integers, words: Words) -> Integers:
         drawn = np.empty(batches.shape[1], dtype=np.int64)
         _sample(self.laws, self._by_row[1], self.number(batches), words[0].copy(), drawn)
-        return self.algorithm.digits[:, drawn]
+        return self.digits[:, drawn]
 
     def learned(self, released: Integers) -> Floats:
-        told = np.empty((len(released), self.algorithm.walk.symbols, released.shape[1]))
+        told = np.empty((len(released), self.walk.symbols, released.shape[1]))
         _learn(*self._by_row, self.laws, self.number(released), told, np.empty(len(self.prior)))
         return told
 
@@ -51,7 +51,7 @@ class CompiledSequenceLaw(SequenceLaw):
         """Return the words of every row."""
         priors, targets = self._by_row
         rows, batches = priors.shape
-        bound, laws = self.algorithm.bound, Laws.of(rows, batches)
+        bound, laws = self.bound, Laws.of(rows, batches)
         at_most = min(int(charge_of_ratio(np.array([bound.growth]))[0]), bound.charge)
         limits = _Limits(bound.growth, bound.gain, bound.reserve_of_rows(batches, 1), at_most)
         _repair_all(priors, targets, limits, self.doubts, laws, Room.of(batches))

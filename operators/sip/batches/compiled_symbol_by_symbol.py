@@ -4,7 +4,7 @@ The same operations in the same order as `ProductLaw` of `operators.sip.batches.
 with the kernel for 0/1 distance. Releases without weight change nothing, and are left out.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip import compiled_hamming_law as law_of
 from fugu.operators.sip.compiled_hamming_law import Room
 from fugu.operators.sip.compiled_markov_step import constant, predict_dense
-
-if TYPE_CHECKING:
-    from fugu.operators.sip.batches.symbol_by_symbol import SymbolBySymbol
 
 
 class Paths(NamedTuple):
@@ -38,11 +35,20 @@ class Paths(NamedTuple):
         return cls(laws, np.empty(followed, dtype=np.int64), at, onward, weight, likely)
 
 
-def followed_cost(belief: Floats, algorithm: "SymbolBySymbol", followed: int) -> Floats:
-    """Return the cost for each column of `belief`; no symbol is at a distance from itself."""
+def followed_cost(
+    belief: Floats,
+    transition: Floats,
+    table: Floats,
+    window: int,
+    bound: tuple[float, float],
+    followed: int,
+) -> Floats:
+    """Return the cost for each column of `belief`; no symbol is at a distance from itself.
+
+    `table` holds D(x, y), and `bound` the gain and the growth of the law of one symbol.
+    """
     beliefs, cost, n = np.ascontiguousarray(belief.T), np.empty(belief.shape[1]), len(belief)
-    transition, table = constant(algorithm.walk.power(1)), constant(algorithm.table.T)
-    window, gain, growth = algorithm.window, algorithm.gain, algorithm.growth
+    transition, table, (gain, growth) = constant(transition), constant(table.T), bound
     paths, shares, room = Paths.of(followed, n), np.empty((3, n)), Room.of(n)
     _followed_cost(beliefs, transition, table, window, gain, growth, paths, shares, room, cost)
     return cost

@@ -81,9 +81,11 @@ class LikelySequences(Algorithm):
             from fugu.operators.sip.batches.compiled_sequence_law import CompiledSequenceLaw
 
             targets, cost = cheapest_targets_compiled(prior, spread, self.search)
-            return CompiledSequenceLaw(self, prior, targets, cost, doubts, joint)
-        targets, cost = cheapest_targets(prior, spread, self.search)
-        return SequenceLaw(self, prior, targets, cost, doubts, joint)
+            law: type[SequenceLaw] = CompiledSequenceLaw
+        else:
+            targets, cost = cheapest_targets(prior, spread, self.search)
+            law = SequenceLaw
+        return law(self.walk, self.bound, self.digits, prior, targets, cost, doubts, joint)
 
     def _spelled_out(self, belief: Floats, moves: Moves) -> tuple[Floats, Floats, Floats | None]:
         """Return P(batch), sum_i E D(X_i, r_i) of every batch r, and, where states are more than
@@ -96,7 +98,7 @@ class LikelySequences(Algorithm):
             return self.prior(belief), self.expected_distances(belief, moves), None
         from fugu.operators.sip.batches.compiled_likely_sequences import spelled_out
 
-        return *spelled_out(belief, self), None
+        return *spelled_out(belief, self.digits, self.walk.power(1), self.table), None
 
     @cached_property
     def digits(self) -> Integers:

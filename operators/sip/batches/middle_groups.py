@@ -7,9 +7,12 @@ from itertools import product
 import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers
-from fugu.operators.sip.batches.cluster_law import ClusterLaw
-from fugu.operators.sip.batches.cluster_sequences import ClusterSequences
-from fugu.operators.sip.batches.clusters import central, clusters
+from fugu.operators.sip.batches.cluster_sequences import (
+    ClusterLaw,
+    ClusterSequences,
+    central,
+    clusters,
+)
 from fugu.operators.sip.batches.model_error import doubts_of
 from fugu.operators.sip.batches.walk import Moves
 from fugu.operators.sip.explicit_kernel import ExplicitKernel

@@ -2,28 +2,29 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.sip.assignment import Assignment
+from fugu.operators.sip.batches.walk import Walk
 from fugu.operators.sip.markov_model import normalised, ordered_sum
+from fugu.operators.sip.privacy_bound import PrivacyBound
 from fugu.operators.sip.shares_law import SharesLaw
-
-if TYPE_CHECKING:
-    from fugu.operators.sip.batches.likely_sequences import LikelySequences
 
 
 @dataclass(frozen=True, eq=False)
 class SequenceLaw:
     """Release one of all batches, given the target of each; `doubts` are rho of each column.
 
+    `bound` is that of a whole batch, and `digits (window, batches)` are the symbols of each batch.
     `joint (sequences, states, rows)` is P(symbols before the last position, state there); None:
     states are symbols.
     """
 
-    algorithm: "LikelySequences"
+    walk: Walk
+    bound: PrivacyBound
+    digits: Integers
     prior: Floats
     targets: Integers
     cost: Floats
@@ -41,7 +42,7 @@ class SequenceLaw:
     def law(self) -> SharesLaw:
         """Return the integer law with the targets as proposal."""
         proposal = Assignment.to(self.targets)
-        return SharesLaw.of(self.prior, proposal, self.algorithm.bound, self.doubts)
+        return SharesLaw.of(self.prior, proposal, self.bound, self.doubts)
 
     @property
     def charge(self) -> Integers:
@@ -56,7 +57,7 @@ class SequenceLaw:
     def release(self, batches: Integers, words: Words) -> Integers:
         """Draw one of the batches."""
         drawn = self.law.draw(self.number(batches), words[0])
-        return self.algorithm.digits[:, drawn]
+        return self.digits[:, drawn]
 
     def probability(self, batches: Integers, released: Integers) -> Floats:
         """Return a(r|o), for the o and the r of each column."""
@@ -66,7 +67,7 @@ class SequenceLaw:
     def learned(self, released: Integers) -> Floats:
         """Return sums of the posterior over all batches that have a symbol at a position."""
         posterior = self.law.posterior(self.number(released))
-        symbols, window = self.algorithm.walk.symbols, self.algorithm.window
+        symbols, window = self.walk.symbols, len(self.digits)
         learned = np.empty((window, symbols, released.shape[1]))
         for position in range(window):
             earlier, later = symbols**position, symbols ** (window - position - 1)
@@ -78,10 +79,9 @@ class SequenceLaw:
         """Return sums over all batches that end in a state."""
         if self.joint is None:
             return np.asarray(learned[-1])
-        walk = self.algorithm.walk
         likelihood = self.likelihood(self.number(released))
-        per_symbol = likelihood.reshape(len(self.joint), walk.symbols, -1)
-        return normalised(ordered_sum(self.joint * per_symbol[:, walk.symbol_of_state]))
+        per_symbol = likelihood.reshape(len(self.joint), self.walk.symbols, -1)
+        return normalised(ordered_sum(self.joint * per_symbol[:, self.walk.symbol_of_state]))
 
     def likelihood(self, numbers: Integers) -> Floats:
         """Return how likely each batch makes the release with the number of each column, up to a
@@ -91,7 +91,7 @@ class SequenceLaw:
     def expected(self, released: Integers) -> Floats:
         """Return sums of the probabilities of all batches that go on from what was released."""
         chances, columns = self.law.expected_releases(), np.arange(released.shape[1])
-        symbols, expected = self.algorithm.walk.symbols, []
+        symbols, expected = self.walk.symbols, []
         for shown in released:
             parts = chances.reshape(symbols, -1, released.shape[1])
             expected.append(normalised(ordered_sum(parts.transpose(1, 0, 2))))
@@ -100,5 +100,5 @@ class SequenceLaw:
 
     def number(self, batches: Integers) -> Integers:
         """Return the place of each batch in lexicographic order."""
-        alphabets = (self.algorithm.walk.symbols,) * len(batches)
+        alphabets = (self.walk.symbols,) * len(batches)
         return np.asarray(np.ravel_multi_index(tuple(batches), alphabets))

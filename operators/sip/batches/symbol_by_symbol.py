@@ -149,7 +149,9 @@ class ProductLaw(BatchLaw):
         if self.algorithm.is_compiled:
             from fugu.operators.sip.batches.compiled_symbol_by_symbol import followed_cost
 
-            return followed_cost(self.belief, self.algorithm, FOLLOWED)
+            how, steps = self.algorithm, self.algorithm.walk.power(1)
+            bound = (how.gain, how.growth)
+            return followed_cost(self.belief, steps, how.table, how.window, bound, FOLLOWED)
         total = np.zeros(self.belief.shape[1])
         belief, weight = self.belief, np.ones((1, self.belief.shape[1]))
         for position in range(self.algorithm.window):

@@ -1,16 +1,29 @@
 """A record that a producer sent twice is a dead letter, and its stream is charged once."""
 
+from functools import cached_property
+
 import numpy as np
 import pytest
 
 from fugu.dataflows.base.batches import Reason, Sanitized
 from fugu.dataflows.records.deduplication import Deduplication, event_digest
-from fugu.dataflows.stages.per_record import row_columns
+from fugu.dataflows.stages.per_record import PerRecord, row_columns
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators import compiled
 from fugu.operators.budget import Budgeted
 from fugu.operators.mechanism import Kind
-from tests.dataflows.stages.columns import CRR, Message, batch_of, codec, lift
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from tests.dataflows.stages.columns import (
+    ALPHABET,
+    CRR,
+    EVERYBODY,
+    SCOPE,
+    SOURCE,
+    Message,
+    batch_of,
+    codec,
+    lift,
+)
 
 DEDUPE = Deduplication(remember=3)
 
@@ -76,6 +89,29 @@ def test_streams_that_end_among_duplicates_end_the_same(seed: int, batch_size: i
     assert outcome(batch_size) == outcome(30)
     assert "dead" in repr(outcome(30)[0])
     assert str(int(Kind.REPEATED)) in repr(outcome(30)[0])
+
+
+def test_the_ledger_names_whose_records_were_released_beside_duplicates() -> None:
+    budgeted = Budgeted(GeneralizedRandomizedResponse(len(ALPHABET), epsilon=1.0), total=4.0)
+    records = [record(key, 1) for key in (b"ann", b"ann", b"bob", b"bob", b"cyd", b"dan")]
+    for stage in (PerRecord, InRounds):
+        table = RowTable(row_columns(budgeted, DEDUPE), budgeted)
+        made = stage(budgeted, SCOPE, SOURCE, EVERYBODY, DEDUPE)(
+            codec(event="id").decode(batch_of(records)), table
+        )
+        spending = made.spending
+        assert [*spending.keys] == [b"ann", b"bob", b"cyd", b"dan"]
+        assert [*spending.offsets] == [0, 2, 4, 5]
+        assert [*spending.timestamps] == [1000, 1002, 1004, 1005]
+        assert [*spending.levels] == [2, 2, 2, 2]
+
+
+class InRounds(PerRecord):
+    """Take no batch in one call."""
+
+    @cached_property
+    def _running(self) -> None:
+        return None
 
 
 def test_events_beyond_the_memory_are_forgotten() -> None:

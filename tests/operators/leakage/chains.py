@@ -1,4 +1,5 @@
-"""Matrices to compute leakage with: those of the specification, and random ones with zeros."""
+"""Matrices to compute leakage with: those of the specification, random ones with zeros, and the
+same read backwards in time."""
 
 import numpy as np
 
@@ -22,3 +23,18 @@ def with_zeros(rng: np.random.Generator, size: int) -> Floats:
 
 def positive(rng: np.random.Generator, size: int) -> Floats:
     return rng.dirichlet(np.full(size, rng.choice([0.5, 1.0, 5.0])), size)
+
+
+def long_run_law(forward: Floats) -> Floats:
+    """How often each value occurs in the long run, of a chain that reaches all of them."""
+    size = len(forward)
+    equations = np.vstack([forward.T - np.eye(size), np.ones(size)])
+    law: Floats = np.linalg.lstsq(equations, np.eye(size + 1)[size], rcond=None)[0]
+    return law
+
+
+def backward_rows(forward: Floats, law: Floats) -> Floats:
+    """P(previous | now), where `law` is that of the previous value."""
+    joint = (np.asarray(law)[:, None] * np.asarray(forward)).T
+    turned: Floats = joint / joint.sum(axis=1, keepdims=True)
+    return turned

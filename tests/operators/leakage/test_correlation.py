@@ -46,12 +46,12 @@ def test_without_a_bound_leakage_grows_by_what_is_certain() -> None:
 
 
 def test_short_streams_of_the_specification() -> None:
-    backward = TemporalCorrelation.of(B).over([1.0] * 5).backward
+    backward = TemporalCorrelation.of(B, B).over([1.0] * 5).backward
     assert backward == pytest.approx([1, 1.2928, 1.3662, 1.3832, 1.3871], abs=5e-5)
-    assert TemporalCorrelation.of(C).over([1.0, 1.0]).backward[1] == pytest.approx(
+    assert TemporalCorrelation.of(C, C).over([1.0, 1.0]).backward[1] == pytest.approx(
         1.549948, abs=5e-7
     )
-    uneven = TemporalCorrelation.of(B).over([0.1, 0.5, 0.0, 0.2, 1.0, 0.05, 0.3]).total
+    uneven = TemporalCorrelation.of(B, B).over([0.1, 0.5, 0.0, 0.2, 1.0, 0.05, 0.3]).total
     expected = [0.264564, 0.576027, 0.311990, 0.552203, 1.117517, 0.453148, 0.409619]
     assert uneven == pytest.approx(expected, abs=5e-7)
 
@@ -65,6 +65,7 @@ def test_a_value_that_never_changes_leaks_all_that_is_ever_spent() -> None:
 
 def test_values_that_tell_nothing_about_each_other_leak_what_their_tick_spends() -> None:
     spends = [0.1, 0.5, 0.0, 0.2, 1.0]
+    assert TemporalCorrelation.of(UNIFORM, UNIFORM).over(spends).total == tuple(spends)
     assert TemporalCorrelation.of(UNIFORM).over(spends).total == tuple(spends)
 
 

@@ -37,6 +37,20 @@ def test_it_follows_the_recursion_from_above() -> None:
             assert in_nats(leaked) <= exact + 2e-11
 
 
+def test_for_any_start_it_is_between_the_recursion_and_its_limit() -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        rows = with_zeros(rng, int(rng.integers(2, 5)))
+        correlation = TemporalCorrelation.of(rows)
+        online = OnlineLeakage(correlation, most=units_of(0.75))
+        spends = rng.choice([0.0, 0.1, 0.75], size=60).tolist()
+        followed = correlation.over(spends).backward
+        states = advanced(online, [[spent] for spent in spends])
+        for least, state in zip(followed, states, strict=True):
+            leaked = in_nats(int(online.leaked(state)[0]))
+            assert least - 1e-11 <= leaked <= correlation.backward.supremum(0.75) + 1e-11
+
+
 def test_a_row_has_the_same_bytes_alone_and_in_company() -> None:
     rng = np.random.default_rng(9)
     online = OnlineLeakage(TemporalCorrelation.of(with_zeros(rng, 6)))

@@ -39,8 +39,10 @@ def spends(rng: np.random.Generator, telling: Telling) -> list[float]:
 
 
 @pytest.mark.parametrize("matrix", [A, B, C, [[0.9, 0.1], [0.1, 0.9]], [[1.0, 0.0], [0.0, 1.0]]])
-def test_no_spends_within_the_limits_leak_more(matrix: Matrix) -> None:
-    rng, correlation = np.random.default_rng(7), both(matrix)
+@pytest.mark.parametrize("start", ["any", "backward"])
+def test_no_spends_within_the_limits_leak_more(matrix: Matrix, start: str) -> None:
+    rng = np.random.default_rng(7)
+    correlation = both(matrix) if start == "backward" else TemporalCorrelation.of(matrix)
     for _ in range(25):
         windows = [(int(rng.integers(1, 5)), rng.uniform(0.2, 2.0)) for _ in range(rng.integers(3))]
         life = float(rng.choice([inf, 1.5]))

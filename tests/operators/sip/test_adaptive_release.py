@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -12,6 +13,7 @@ from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats, units_of
 from fugu.operators.mechanism import Floats, Inputs, Integers, Kind, Words
 from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.responses.randomized_response import Odds
 from fugu.operators.secret import Secret
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
@@ -19,6 +21,7 @@ from fugu.operators.sip.distances import Points
 from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.repeat_decision import (
     Distance,
+    RepeatDecision,
     expected_distance,
     expected_steps,
     near,
@@ -303,3 +306,24 @@ def test_the_audit_prints_what_bit_and_release_leak() -> None:
     printed = audit["first position: actual leakage with a fresh release in nats"]
     assert isinstance(printed, float)
     assert both - 1e-9 <= printed <= 24.0 + 1e-9
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0, 40.0])
+@pytest.mark.parametrize("repeats", [False, True])
+def test_the_decision_has_the_probabilities_of_its_words_to_the_last_bit(
+    epsilon: float, repeats: bool
+) -> None:
+    """1 less the probability of the other answer has an error of 1.8e-8 at 20 nats."""
+    odds, close = Odds.of(others=1, epsilon=epsilon), np.array([[True], [False], [False]])
+    decision = RepeatDecision(np.full((3, 1), 1 / 3), close, odds)
+    law = ADAPTIVE._fresh.law(decision.belief, np.zeros(1))
+    joint = decision.joint(law, np.array([0]))[0]
+    with mpmath.workdps(50):
+        rare = mpmath.mpf(odds.each) / 2**64
+        assert abs(rare * (1 + mpmath.exp(epsilon)) - 1) < 1e-17 * mpmath.exp(epsilon)
+        for truth in range(3):
+            exact = rare if close[truth, 0] != repeats else 1 - rare
+            fresh = law.probabilities(np.array([truth]))[:, 0]
+            for symbol, found in enumerate(joint[truth, 3:] if repeats else joint[truth, :3]):
+                share = float(symbol == 0) if repeats else mpmath.mpf(float(fresh[symbol]))
+                assert abs(mpmath.mpf(float(found)) - exact * share) <= 4e-16 * exact * share

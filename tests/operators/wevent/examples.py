@@ -12,7 +12,9 @@ from fugu.operators.wevent.uniform import Uniform
 from fugu.operators.wevent.watched import Watched
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 
-CORRELATION = TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
+ROWS = [[0.7, 0.3], [0.4, 0.6]]
+CORRELATION = TemporalCorrelation.of(ROWS, backward=ROWS)
+ANY_START = TemporalCorrelation.of([[0.99, 0.01], [0.7, 0.3]])
 COUNTS = np.array([[0, 0, 0], [120, 7, 300], [121, 7, 300], [3, 3, 3]])
 UNUSABLE_STRATEGY = {
     "bins": (0, -1, 2**17 + 1),
@@ -37,8 +39,10 @@ def strategies(kind: type[Strategy]) -> tuple[Example, ...]:
 
 def quantified(kind: type[Quantified]) -> tuple[Example, ...]:
     nat = UNITS_PER_NAT
+    published = kind.for_leakage(ANY_START, 0.5, bins=3, window=4, sensitivity=2, horizon=9)
     return (
-        Example(kind.for_leakage(CORRELATION, 0.5, bins=3, window=4, sensitivity=2), COUNTS),
+        Example(kind.for_leakage(ANY_START, 0.5, bins=3, window=4, sensitivity=2), COUNTS),
+        Example(Watched(published, ANY_START), COUNTS),
         Example(kind(3, 4, 2.0, 1, None, nat // 2, nat // 4, nat, horizon=9), COUNTS),
     )
 

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 
+import numpy as np
+
 from fugu.dataflows.base.batches import Decoded, Reason, RefusedRecords
 from fugu.dataflows.stages.bounding import Bounded
 from fugu.dataflows.stages.merging import MergeState, Merging
@@ -22,6 +24,7 @@ from tests.dataflows.stages.aggregates import (
     test_neighbours,
     test_sensitivity,
 )
+from tests.operators.leakage.chains import backward_rows, long_run_law
 from tests.operators.swellfish import test_strategies as under_policies
 from tests.privacy import test_temporal_leakage as temporal_leakage
 from tests.privacy.faults.planted import InTest, Planted, Replacing
@@ -81,6 +84,16 @@ class BackwardsAsForwards(TemporalCorrelation):
         return TemporalCorrelation.of(forward, forward)
 
 
+class LongRunForAll(TemporalCorrelation):
+    """Take every person to have followed the matrix for long."""
+
+    @classmethod
+    def of(cls, forward: Matrix, backward: Matrix | None = None) -> TemporalCorrelation:
+        rows = np.array(forward)
+        turned = backward_rows(rows, long_run_law(rows)) if backward is None else backward
+        return TemporalCorrelation.of(forward, turned)
+
+
 SENSITIVITY = Replacing(
     exact,
     "Summing",
@@ -113,6 +126,11 @@ CORRELATION = Replacing(
     "TemporalCorrelation",
     InTest(temporal_leakage.test_nothing_that_is_released_tells_more, lambda bound: (3,)),
 )
+BEGINNING = Replacing(
+    temporal_leakage,
+    "TemporalCorrelation",
+    InTest(temporal_leakage.test_a_limit_holds_wherever_a_person_began),
+)
 PLANTED = (
     Planted("doubled contribution", Summing, EveryRecordCounts, SENSITIVITY),
     Planted("time moved by values", Summing, RefusedRecordsAreNotSeen, TIME),
@@ -120,4 +138,5 @@ PLANTED = (
     Planted("budget reset at restart", Merging, MechanismBeginsAnew, RESTART),
     Planted("stale policy", UnicornPS, PoliciesStay, CHANGE),
     Planted("P_B = P_F", TemporalCorrelation, BackwardsAsForwards, CORRELATION),
+    Planted("P_B = P_F", TemporalCorrelation, LongRunForAll, BEGINNING),
 )

@@ -5,8 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fugu.dataflows.base.batches import Decoded
-from fugu.dataflows.stages.batch_result import Advanced
+from fugu.dataflows.stages.batch_result import Advanced, Selection
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators import budget
@@ -32,22 +31,22 @@ class ChargedOncePerBatch(PerRecord):
     def _running(self) -> None:
         return None
 
-    def _step(self, state: State, decoded: Decoded, index: Integers) -> tuple[State, Releases]:
-        after, releases = super()._step(state, decoded, index)
-        again = [decoded.keys[i] in decoded.keys[:i] for i in index]
+    def _step(self, state: State, batch: Selection) -> tuple[State, Releases]:
+        after, releases = super()._step(state, batch)
+        again = [batch.batch.keys[i] in batch.batch.keys[:i] for i in batch.places]
         return {**after, "spent": np.where(again, state["spent"], after["spent"])}, releases
 
 
 class ChargedOncePerRun(PerRecord):
     """Do the same where a batch is advanced in one call."""
 
-    def _run(self, table: RowTable, rows: Integers, accepted: Decoded) -> Advanced | None:
-        distinct, first = np.unique(rows, return_index=True)
+    def _run(self, table: RowTable, batch: Selection) -> Advanced | None:
+        distinct, first = np.unique(batch.rows, return_index=True)
         charged = RowTable(self.start)
         charged.rows_of(table.keys)
         charged.scatter(distinct, table.gather(distinct))
-        super()._run(charged, rows[first], accepted.at(first))
-        advanced = super()._run(table, rows, accepted)
+        super()._run(charged, batch.at(first))
+        advanced = super()._run(table, batch)
         spent = charged.gather(distinct)["spent"]
         table.scatter(distinct, {**table.gather(distinct), "spent": spent})
         return advanced

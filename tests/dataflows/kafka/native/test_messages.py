@@ -49,6 +49,28 @@ def test_records_come_out_as_they_went_in(
         assert [o for batch in own for o in batch.offsets] == list(range(len(records)))
 
 
+def test_large_records_come_some_at_a_time_and_are_freed_where_nobody_takes_them(
+    topics: Topics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messages_module, "_MOST_BYTES", 250)
+    topic = topics.new()
+    topics.hold(topic, [(1, b"%d" % number, bytes(99), []) for number in range(20)])
+    with topics.taking(topic, 0) as messages:
+        sizes, keys = list[int](), list[bytes | None]()
+
+        def some() -> bool:
+            for batch in messages.take(4, with_headers=True)[0]:
+                sizes.append(len(batch.offsets))
+                keys.extend(batch.keys)
+            return len(keys) >= 10
+
+        until(some)
+        messages.drop()
+        assert messages.held == 0
+    assert keys == [b"%d" % number for number in range(len(keys))]
+    assert set(sizes) <= {1, 3}
+
+
 def test_columns_are_arrays_and_each_batch_has_bytes_of_its_own(topics: Topics) -> None:
     topic = topics.new(2)
     for partition, key in enumerate((b"anna", b"ben")):

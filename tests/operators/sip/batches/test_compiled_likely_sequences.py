@@ -25,6 +25,6 @@ def test_compiled_and_numpy_give_the_same_bits(
     likely = LikelySequences(Walk(model), window, distance, PrivacyBound.of(1.0))
     for believed in beliefs(symbols, rng):
         belief = np.ascontiguousarray(believed.T)
-        prior, spread = spelled_out(belief, likely)
+        prior, spread = spelled_out(belief, likely.digits, likely.walk.power(1), likely.table)
         assert (prior == likely.prior(belief)).all()
         assert (spread == likely.expected_distances(belief, likely.walk.of(None))).all()

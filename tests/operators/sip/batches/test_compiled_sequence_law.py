@@ -45,7 +45,8 @@ def test_compiled_law_is_that_of_numpy(symbols: int, window: int) -> None:
             for rows in beliefs(symbols, rng):
                 distances = rng.choice(DISTANCES, ROWS)
                 fast = algorithm.law(np.ascontiguousarray(rows.T), distances)
-                slow = SequenceLaw(algorithm, fast.prior, fast.targets, fast.cost, fast.doubts)
+                given = (fast.prior, fast.targets, fast.cost, fast.doubts)
+                slow = SequenceLaw(fast.walk, fast.bound, fast.digits, *given)
                 assert type(fast) is CompiledSequenceLaw
                 kept.update(slow.law.support.sum(axis=0).tolist())
                 batches = rng.integers(symbols, size=(window, ROWS))

@@ -8,7 +8,7 @@ import pytest
 from fugu.operators import compiled
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.sip.batches.batch_plan import BatchPlan
-from fugu.operators.sip.batches.cluster_law import ClusterLaw
+from fugu.operators.sip.batches.cluster_sequences import ClusterLaw
 from fugu.operators.sip.batches.sequence_law import SequenceLaw
 from fugu.operators.sip.batches.walk import Walk
 from fugu.operators.sip.distances import HAMMING, Distance, Ordered

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fugu.operators.sip.batches.batch_plan import BatchPlan
-from fugu.operators.sip.batches.cluster_law import ClusterLaw
+from fugu.operators.sip.batches.cluster_sequences import ClusterLaw
 from fugu.operators.sip.batches.model_error import doubts_of, forward_distance, product_distance
 from fugu.operators.sip.batches.sequence_law import SequenceLaw
 from fugu.operators.sip.batches.walk import Walk
