@@ -85,6 +85,16 @@ class TopicPartition(ctypes.Structure):
     )
 
 
+class TopicPartitions(ctypes.Structure):
+    """Declare `rd_kafka_topic_partition_list_t`."""
+
+    _fields_ = (
+        ("count", ctypes.c_int),
+        ("size", ctypes.c_int),
+        ("elements", ctypes.POINTER(TopicPartition)),
+    )
+
+
 PRODUCER, CONSUMER = 0, 1
 """Kinds of clients that `rd_kafka_new` makes."""
 
