@@ -9,6 +9,14 @@ ADVICE: Mapping[Reason, str] = {
     Reason.TOMBSTONE: "producers send records without a value, which hold nothing to release",
     Reason.TOO_LARGE: "raise source.max_value_bytes, or send smaller records",
     Reason.NOT_JSON: "producers must write JSON objects; look at one of these records",
+    Reason.BYTE_ORDER_MARK: (
+        "producers write a byte order mark in front of JSON, as editors and .NET do; they must "
+        "write UTF-8 without one"
+    ),
+    Reason.UNREADABLE: (
+        "reading these records fails in a way that Fugu does not foresee, which is a defect; "
+        "please report the exception and the line of code that the log names"
+    ),
     Reason.FIELD_MISSING: "records lack a field that source names; dead letters say which one",
     Reason.WRONG_TYPE: "a field has another type than it should; dead letters say which one",
     Reason.NOT_FINITE: "a field holds a number that is too large, or none; dead letters say which",
@@ -49,6 +57,10 @@ ADVICE: Mapping[Reason, str] = {
     ),
     Reason.NO_COLLECTION: "keys belong to no collection of the policy document",
     Reason.ROW_DELETED: "rows were deleted at the source, which leaves nothing to release",
+    Reason.UNAVAILABLE_VALUE: (
+        "Debezium did not know the value, because an update has not touched it; set REPLICA "
+        "IDENTITY FULL on the table, or its equivalent in your database"
+    ),
     Reason.NO_SCHEMA_ID: "producers must write by a serializer of the schema registry",
     Reason.UNKNOWN_SCHEMA: "the registry has no such schema; is source.format.registry theirs?",
     Reason.UNUSABLE_SCHEMA: (

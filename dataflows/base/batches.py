@@ -24,6 +24,8 @@ class Reason(StrEnum):
     TOMBSTONE = "tombstone"
     TOO_LARGE = "too_large"
     NOT_JSON = "not_json"
+    BYTE_ORDER_MARK = "byte_order_mark"
+    UNREADABLE = "unreadable"
     FIELD_MISSING = "field_missing"
     WRONG_TYPE = "wrong_type"
     NOT_FINITE = "not_finite"
@@ -42,6 +44,7 @@ class Reason(StrEnum):
     NO_COLLECTION = "no_collection"
     BAD_POLICY = "bad_policy"
     ROW_DELETED = "row_deleted"
+    UNAVAILABLE_VALUE = "unavailable_value"
     NO_SCHEMA_ID = "no_schema_id"
     UNKNOWN_SCHEMA = "unknown_schema"
     UNUSABLE_SCHEMA = "unusable_schema"
@@ -64,13 +67,24 @@ class Batch:
         """Yield offset, timestamp, key, value and headers of each record."""
         return zip(self.offsets, self.timestamps, self.keys, self.values, self.headers, strict=True)
 
+    def at(self, places: Integers | Sequence[int]) -> "Batch":
+        """Return the records at these places."""
+        return Batch(
+            self.partition,
+            selected(self.offsets, places),
+            selected(self.timestamps, places),
+            selected(self.keys, places),
+            selected(self.values, places),
+            selected(self.headers, places),
+        )
+
 
 @dataclass(frozen=True)
 class Unread(Batch):
     """Hold offsets of records that are not unpacked, because together they are too large."""
 
     @classmethod
-    def at(cls, partition: int, offsets: range, timestamp: int) -> "Unread":
+    def between(cls, partition: int, offsets: range, timestamp: int) -> "Unread":
         """Return records at these offsets, of which nothing else is known."""
         nothing = [None] * len(offsets)
         times = [timestamp] * len(offsets)
@@ -79,7 +93,10 @@ class Unread(Batch):
 
 @dataclass(frozen=True)
 class DeadLetters:
-    """Hold coordinates of refused records; `fields` is empty where no field is to blame."""
+    """Hold coordinates of refused records; `fields` is empty where no field is to blame.
+
+    Of a record that is `UNREADABLE` it holds the class of the exception.
+    """
 
     offsets: list[int] = field(default_factory=list)
     timestamps: list[int] = field(default_factory=list)

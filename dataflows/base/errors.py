@@ -4,6 +4,7 @@ No message ever holds a key, a value, a header or a secret; coordinates (topic, 
 field, line) are enough to find the record.
 """
 
+import errno
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from traceback import extract_tb
@@ -129,6 +130,21 @@ def exit_code(error: BaseException) -> int:
     """Return the exit code of `fugu run`: 1 where a restart may help, as when Kafka is back."""
     is_final = isinstance(error, _FINAL) and not isinstance(error, _MAY_PASS)
     return NO_RESTART_HELPS if is_final else 1
+
+
+_OF_THE_PROCESS = (FuguError, MemoryError, ImportError, ConnectionError, TimeoutError)
+_EXHAUSTED = {errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EIO}
+
+
+def is_of_one_record(error: Exception) -> bool:
+    """Return whether an exception that reading records raised may be due to what one of them holds.
+
+    Other exceptions say that something around the records fails: Kafka, a registry, memory, a
+    disk, the installation. The same records can be read once that is back.
+    """
+    if isinstance(error, OSError) and error.errno in _EXHAUSTED:
+        return False
+    return not isinstance(error, _OF_THE_PROCESS)
 
 
 @contextmanager

@@ -7,8 +7,9 @@
 The merge may be that of another process, which tells nothing. So the owner of the topic of policies
 follows the log by itself, and covers every entry there that is not its own: those that complete
 ticks are among them. What it reads is committed, so the entry was there before the end was asked
-for. The proof of `flows.policy_wait` holds from there on: changes and their mark are written in
-this order, and count in one transaction or in an earlier one.
+for. The proof of `flows.policy_wait` holds from there on: a mark is written once all changes that
+were read are committed. So it is true even where its own transaction is aborted, and somebody who
+has seen it there writes a copy.
 """
 
 from collections.abc import Iterable, Mapping
@@ -94,12 +95,21 @@ class CoveringIntake(Intake):
     def next(self, owned: Mapping[int, Own]) -> list[tuple[Own, Batch]]:
         """Return what has arrived, and a mark behind it."""
         taken = super().next(owned)
-        if self._demand is not None and _PARTITION in owned:
+        if self._demand is not None and not taken and self._is_committed(owned):
             covers = self._demand.covered_by(self._reader.position(_PARTITION))
             if covers is not None:
                 mark = Covering(_PARTITION, [], [], [], [], [], covers=covers)
                 taken.append((owned[_PARTITION], mark))
         return taken
+
+    @staticmethod
+    def _is_committed(owned: Mapping[int, Own]) -> bool:
+        """Return whether every change that was read is committed.
+
+        A mark beside changes in one transaction would be a lie if it is copied, and they never
+        count.
+        """
+        return _PARTITION in owned and not owned[_PARTITION].touched
 
     def close(self) -> None:
         super().close()

@@ -34,8 +34,8 @@ class Followed:
             return
         for batch in self._reader.poll(_AT_ONCE):
             chain = self._chains[batch.partition]
-            for key, value in zip(batch.keys, batch.values, strict=True):
-                chain.take(key, value)
+            for offset, key, value in zip(batch.offsets, batch.keys, batch.values, strict=True):
+                chain.take(int(offset), key, value)
             self._next[batch.partition] = int(batch.offsets[-1]) + 1
 
     def taken(self, partition: int) -> tuple[ChainReader[CopiedTable], int] | None:

@@ -72,7 +72,7 @@ def _state(given: Given) -> StateTopic:
     """Return the topic that has the state, or had it; nothing is created."""
     pipeline, client = given.file.pipeline, LookingClient(given.client)
     source = client.topic(pipeline.read_topic)
-    state = find_state(client, pipeline, source, None, given.state_secret)
+    state = find_state(client, pipeline, source, None, given.keys.pseudonyms, given.state_secret)
     if state is None:
         raise StartRefused(f"topic {pipeline.read_topic} does not exist, so there is no state")
     return state
@@ -130,11 +130,12 @@ class _Part:
 
     def take_back(self, writer: CopyWriter, moved: MovedState) -> None:
         """Take all blocks back, and name the directory in every partition."""
-        topic = self.state.topic
-        said = (FINGERPRINT, moved.written(topic.identity))
-        for one in self.owned:
-            records = [(key, None) for key in one.chain.keys]
-            writer.put(topic.name, self.state.place(one.partition), [*records, said])
+        said = (FINGERPRINT, moved.written(self.state.topic.identity))
+        taken_back = {
+            self.state.place(one.partition): [*((key, None) for key in one.chain.keys), said]
+            for one in self.owned
+        }
+        self.state.put(writer, taken_back)
 
 
 def _read_by(made: Planned) -> list[Topic]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.copies.last_change import LastChange
 from fugu.dataflows.copies.merge_table import MergeTable
-from fugu.dataflows.copies.no_rows import NoRows
 from fugu.dataflows.copies.sole_member import SoleMember
 from fugu.dataflows.copies.work import CopiedTable
 from fugu.dataflows.flows.bounding import BoundingPlan
@@ -67,9 +67,9 @@ class MovingPart:
                 place, progress = state.place(partition), self.progress[partition]
                 found = _found(client, state.topic.name, place)
                 chain = Chain(place, max((one.generation for one in found), default=0))
-                chain.keys, chain.later_bytes = [one.key for one in found], 2**62
-                records = state.sealed(place, chain.append(table, progress))
-                writer.put(state.topic.name, place, records)
+                chain.keys = [one.key for one in found]
+                chain.renew()
+                state.put(writer, {place: chain.append(table, progress)})
                 sole.commit(writer, {self.topic.name: {partition: progress.position}})
 
     def begin(self) -> None:
@@ -158,7 +158,7 @@ def _policies(preparation: Preparation, on_disk: BesideShards, summing: Topics) 
         policies,
         preparation.state_topic.of_policies(),
         fingerprint,
-        {0: NoRows()},
+        {0: LastChange()},
         _progress(preparation.client, outputs, {0: on_disk.position}),
     )
 

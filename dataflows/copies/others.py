@@ -2,40 +2,60 @@
 
 import logging
 from contextlib import closing
+from dataclasses import dataclass
 
 from fugu.dataflows.base.errors import StartRefused
-from fugu.dataflows.kafka.client import Client
-from fugu.dataflows.state.changelog import Place
-from fugu.dataflows.state.state_topic import FINGERPRINT
+from fugu.dataflows.state.state_topic import Put, StateTopic
 
 log = logging.getLogger(__name__)
 
 
-def others_between(client: Client, topic: str, partition: int, start: int, end: int) -> int:
-    """Count the records between two offsets, which nobody but others can have written.
+@dataclass(frozen=True)
+class Others:
+    """Hold how many records others have written, and the keys that they used."""
 
-    Raises `StartRefused` if one of them is committed state: then somebody else spends the budgets.
+    count: int = 0
+    keys: frozenset[bytes] = frozenset()
+
+
+def others_between(state: StateTopic, partition: int, start: int, put: Put) -> Others:
+    """Return what others have written to a partition of a state from an offset on, where this copy
+    has put records into a transaction that is open.
+
+    Raises `StartRefused` if something of it is committed state: then another owner spends the
+    budgets. What does not bear the seal of the pipeline is of no owner, and counts for nothing.
     """
-    if start >= end:
-        return 0
-    with closing(client.reader(topic)) as reader:
+    if put.end - start == put.written:
+        return Others()
+    topic = state.topic.name
+    with closing(state.client.reader(topic)) as reader:
         bounds = reader.bounds([partition])[partition]
-        for batch in reader.read_range(partition, start, min(end, bounds.end)):
-            if any(key == FINGERPRINT or Place.of(key) for key in batch.keys):
-                raise StartRefused(
-                    f"two_owners: topic {topic}, partition {partition}: something else has "
-                    f"committed state from offset {start} on. Two owners spend one budget twice. "
-                    "Find and stop the other, which does not keep to the consumer group."
-                )
-    with closing(client.reader(topic, committed=False)) as reader:
-        found = sum(len(batch.offsets) for batch in reader.read_range(partition, start, end))
-    if found:
-        log.warning(
-            "topic %s, partition %d: %d records are not of this copy, and do not count; nobody "
-            "else may write to the state",
-            topic,
-            partition,
-            found,
-            extra={"topic": topic, "partition": partition},
-        )
-    return found
+        for batch in reader.read_range(partition, start, min(put.end, bounds.end)):
+            for offset, key, value in zip(batch.offsets, batch.keys, batch.values, strict=True):
+                if key and value and state.is_own(partition, int(offset), key, value):
+                    raise StartRefused(
+                        f"two_owners: topic {topic}, partition {partition}: something else has "
+                        f"committed state from offset {start} on. Two owners spend one budget "
+                        "twice. Find and stop the other, which does not keep to the consumer group."
+                    )
+    keys = list[bytes | None]()
+    with closing(state.client.reader(topic, committed=False)) as reader:
+        for batch in reader.read_range(partition, start, put.end):
+            keys += batch.keys
+    count = len(keys) - put.written
+    if count:
+        say_foreign(topic, partition, count)
+    used = frozenset(key for key in keys if key is not None)
+    return Others(count, used) if count else Others()
+
+
+def say_foreign(topic: str, partition: int, count: int) -> None:
+    """Warn of records that count for nothing."""
+    log.warning(
+        "topic %s, partition %d: %d records were not written there by this pipeline, and do not "
+        "count; let the user of this pipeline alone write to the state",
+        topic,
+        partition,
+        count,
+        extra={"topic": topic, "partition": partition},
+    )

@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
+from fugu.dataflows.base.metrics import FOREIGN_WRITES
 from fugu.dataflows.copies.accounts import Account
 from fugu.dataflows.copies.followed import Followed
+from fugu.dataflows.copies.others import say_foreign
 from fugu.dataflows.copies.owned import Owned
 from fugu.dataflows.copies.patience import LONGEST_SECONDS, PAUSE_SECONDS, Patience
 from fugu.dataflows.copies.predecessors import Predecessors
@@ -95,8 +97,11 @@ class Takeover:
         accounts = self._accounts(partition, chain.header)
         if self.reads_on:
             self._require_readable(partition, position, accounts)
-        owned = Owned(partition, chain.table, chain.chain, accounts, position, end)
+        said = chain.fingerprint or b""
+        owned = Owned(partition, chain.table, chain.chain, accounts, position, end, said)
         owned.finished = chain.header is not None and chain.header.finished
+        if chain.is_harmed:
+            owned.renew()
         log.info(
             "topic %s, partition %d: taken over at offset %d, %d streams, %.1f s",
             self.plan.fingerprint.source_topic,
@@ -126,13 +131,8 @@ class Takeover:
         self._require_own(found)
         found.require_whole()
         if found.others:
-            log.warning(
-                "topic %s, partition %d: %d records are not Fugu's; nobody else may write to it",
-                topic,
-                place,
-                found.others,
-                extra={"topic": topic, "partition": place},
-            )
+            self.plan.metrics.add(FOREIGN_WRITES, found.others, topic, place)
+            say_foreign(topic, place, found.others)
         return found, bounds.end
 
     def _fresh(self) -> CopiedTable:
@@ -143,8 +143,8 @@ class Takeover:
         if found.fingerprint is None:
             raise StartRefused(
                 f"topic {topic}, partition {found.chain.partition}: the record that says what the "
-                "state belongs to was removed. Restore the topic: starting without it would reset "
-                "budgets."
+                "state belongs to was removed, or copied from another place. Restore the topic: "
+                "starting without it would reset budgets."
             )
         check_same(self.state.read(found.fingerprint), self.plan.fingerprint, in_kafka=True)
 
@@ -231,7 +231,7 @@ def _read_to(
             look.moved()
             for offset, key, value in zip(batch.offsets, batch.keys, batch.values, strict=True):
                 if offset < bounds.end:
-                    found.take(key, value)
+                    found.take(int(offset), key, value)
         if not batches:
             look()
             look.require_hope(found.topic, partition, at)

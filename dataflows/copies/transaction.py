@@ -16,10 +16,10 @@ from fugu.dataflows.copies.intake import epochs_of
 from fugu.dataflows.copies.others import others_between
 from fugu.dataflows.copies.owned import Owned
 from fugu.dataflows.flows.plan import Plan
-from fugu.dataflows.kafka.client import CopyWriter
+from fugu.dataflows.kafka.client import CopyWriter, Entry
 from fugu.dataflows.kafka.group_metadata import GroupMetadata
 from fugu.dataflows.kafka.sink import count_out
-from fugu.dataflows.state.state_topic import StateTopic
+from fugu.dataflows.state.state_topic import FINGERPRINT, Put, StateTopic
 
 Written = Sequence[Outgoing]
 """Hold the records that a batch has become, for each output of the plan, in its order."""
@@ -51,10 +51,14 @@ class Transaction:
 
         `member` is asked last, because a membership from before may be of an older generation.
         """
-        counts = {owned.partition: self._put(owned, epoch) for owned in touched}
-        self._writer.acknowledge()
-        for owned in touched:
-            self._require_alone(owned, counts[owned.partition])
+        blocks = {self._place(one): one.records(self._instance, epoch) for one in touched}
+        ends = {self._place(one): one.end for one in touched}
+        put = self._state.put(self._writer, blocks, ends)
+        harmed = [
+            one
+            for one in touched
+            if self._is_harmed(one, put[self._place(one)], blocks[self._place(one)])
+        ]
         self._plan.same_topics.require()
         positions = {owned.partition: owned.position for owned in touched}
         source = self._plan.fingerprint.source_topic
@@ -63,6 +67,8 @@ class Transaction:
         for owned in touched:
             owned.touched = False
             self._close_accounts(owned)
+        for owned in harmed:
+            owned.renew()
 
     def abandon(self) -> None:
         """Abort what is not committed."""
@@ -72,21 +78,19 @@ class Transaction:
         """Write nothing any more."""
         self._writer.close()
 
-    def _put(self, owned: Owned[Any], epoch: int) -> int:
-        """Write the next block of a partition; return of how many records it is."""
-        records = owned.chain.append(owned.table, owned.progress(self._instance, epoch))
-        place = self._state.place(owned.partition)
-        self._writer.put(self._state.topic.name, place, self._state.sealed(place, records))
-        return len(records)
+    def _place(self, owned: Owned[Any]) -> int:
+        return self._state.place(owned.partition)
 
-    def _require_alone(self, owned: Owned[Any], count: int) -> None:
-        """Find out whether somebody else has written to this partition of the state."""
-        topic, partition = self._state.topic.name, self._state.place(owned.partition)
-        end = self._writer.acknowledged_end(topic, partition)
-        assert end is not None
-        found = others_between(self._state.client, topic, partition, owned.end, end - count)
-        self._plan.metrics.add(FOREIGN_WRITES, found, topic, partition)
-        owned.end = end + _MARKER
+    def _is_harmed(self, owned: Owned[Any], put: Put, block: Sequence[Entry]) -> bool:
+        """Return whether somebody else has written to this partition of the state, with keys of
+        records that count and are not behind that."""
+        topic, partition = self._state.topic.name, self._place(owned)
+        others = others_between(self._state, partition, owned.end, put)
+        self._plan.metrics.add(FOREIGN_WRITES, others.count, topic, partition)
+        owned.end = put.end + _MARKER
+        behind = {key for key, _ in block}
+        counting = {FINGERPRINT, *owned.chain.keys} if others.count else frozenset[bytes]()
+        return bool(others.keys & counting - behind)
 
     def _close_accounts(self, owned: Owned[Any]) -> None:
         for account in owned.accounts:

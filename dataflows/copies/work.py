@@ -5,8 +5,8 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.copies.last_change import LastChange
 from fugu.dataflows.copies.merge_table import MergeTable
-from fugu.dataflows.copies.no_rows import NoRows
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.partitions import PartitionsPlan
 from fugu.dataflows.flows.plan import Plan
@@ -16,7 +16,7 @@ from fugu.dataflows.stages.measured_stage import MeasuredStage
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.temporal.temporal_perturbation import End
 
-CopiedTable = RowTable | MergeTable | NoRows
+CopiedTable = RowTable | MergeTable | LastChange
 """Hold what a copy keeps of a partition."""
 
 
@@ -63,7 +63,7 @@ def fresh_table(plan: Plan) -> CopiedTable:
     if isinstance(plan, MergingPlan):
         return MergeTable(plan.merge, plan.merger)
     if isinstance(plan, PoliciesPlan):
-        return NoRows()
+        return LastChange()
     assert isinstance(plan, PartitionsPlan)
     return RowTable(plan.stage.start, plan.stage.ends)
 
@@ -125,7 +125,7 @@ class _Merge(Work):
 
 
 class _Changes(Work):
-    """Read changes of policies, of which nothing is kept: the merge remembers them."""
+    """Read changes of policies, which the merge remembers."""
 
     def __init__(self, plan: PoliciesPlan) -> None:
         self._plan, self._topic = plan, plan.fingerprint.source_topic
@@ -134,7 +134,7 @@ class _Changes(Work):
         return self._plan.changes_of(batch)
 
     def made(self, decoded: Any, table: Any) -> Any:
-        return decoded
+        return table.chained(decoded)
 
     def resumed(self, partition: int, table: Any) -> None:
         """Show nothing."""

@@ -78,7 +78,7 @@ class AskingPlan(BoundingPlan):
         return min(offsets_of(self.fingerprint.sink_begin).values())
 
     def _heard(self, batch: Batch) -> Iterator[tuple[str, Heard]]:
-        read = OwnEntries(self.fingerprint.sink_topic, self.own_log, self.metrics, ASKING_KEY)
+        read = OwnEntries(self.fingerprint.sink_topic, self.seal, self.metrics, ASKING_KEY)
         asked = tuple(one for _, one in read(batch) if isinstance(one, Asking))
         if asked:
             for partition in self.fingerprint.own_partitions:

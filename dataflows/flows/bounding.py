@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fugu.dataflows.base.batches import Outgoing
-from fugu.dataflows.flows.log_seal import OwnLog
+from fugu.dataflows.flows.log_seal import LogSeal
 from fugu.dataflows.flows.partitions import PartitionsPlan
 from fugu.dataflows.flows.plan import Output
 from fugu.dataflows.kafka.sink import Shared
@@ -41,22 +41,16 @@ class BoundingPlan(PartitionsPlan[Bounded[Any]]):
     def outputs(self) -> list[Output]:
         """Return the internal log, and dead letters."""
         fingerprint = self.fingerprint
-        own = Shared(
-            1,
-            lambda part, key: key == partition_key(part),
-            told_apart=True,
-            may_be_own=self.own_log.may_hold,
-        )
+        own = Shared(1, lambda part, key: key == partition_key(part), self.seal.is_on)
         topic, begin = fingerprint.sink_topic, fingerprint.sink_begin
         told = Output("partials", "log", self._partials, topic, begin, shared=own)
         unnamed = Shared(fingerprint.partitions, lambda part, key: key is None)
         return [told, self.dead_letters(self.refused, unnamed)]
 
     @cached_property
-    def own_log(self) -> OwnLog:
+    def seal(self) -> LogSeal:
         """Return what tells own entries of the internal log."""
-        fingerprint = self.fingerprint
-        return OwnLog.of(self.publisher, fingerprint.sink_identity, sealed=fingerprint.sealed)
+        return LogSeal.by(self.publisher, self.fingerprint.sink_identity)
 
     def _partials(self, bounded: Bounded[Any]) -> Outgoing:
         closed = bounded.partials
@@ -71,4 +65,4 @@ class BoundingPlan(PartitionsPlan[Bounded[Any]]):
             timestamps=[self.stage.ticks.end(tick) for tick in ticks],
             positions=ticks,
         )
-        return self.own_log.seal.onto(told)
+        return self.seal.onto(told)

@@ -21,8 +21,7 @@ class Given:
     """Hold a pipeline file, what it configures, and the secrets and the Kafka that it names.
 
     A copy, whose state is in Kafka, and who writes records by user need a client that can more:
-    `copies`. `state_secret` seals
-    that state.
+    `copies`. `state_secret` encrypts that state.
     """
 
     file: PipelineFile

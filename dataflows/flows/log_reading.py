@@ -15,7 +15,7 @@ from bytewax.operators import KeyedStream, StatefulBatchLogic
 
 from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.ticks import Ticks
-from fugu.dataflows.flows.log_seal import OwnLog
+from fugu.dataflows.flows.log_seal import LogSeal
 from fugu.dataflows.flows.own_entries import OwnEntries
 from fugu.dataflows.flows.plan import Output, Plan
 from fugu.dataflows.kafka.source import part_name
@@ -52,10 +52,9 @@ class LogPlan(Plan, Generic[Merged]):
         return True
 
     @cached_property
-    def own_log(self) -> OwnLog:
+    def seal(self) -> LogSeal:
         """Return what tells own entries of the log."""
-        fingerprint = self.fingerprint
-        return OwnLog.of(self.publisher, fingerprint.source_identity, sealed=fingerprint.sealed)
+        return LogSeal.by(self.publisher, self.fingerprint.source_identity)
 
     def items(self, batches: Stream[Batch]) -> KeyedStream[Merged]:
         """Read entries of the log, and release ticks that every partition has closed."""
@@ -92,7 +91,7 @@ class LogPlan(Plan, Generic[Merged]):
 
     def entries(self, batch: Batch) -> Entries:
         """Return the own entries of a batch of the log; say where there are others."""
-        read = OwnEntries(self.fingerprint.source_topic, self.own_log, self.metrics)
+        read = OwnEntries(self.fingerprint.source_topic, self.seal, self.metrics)
         return read(batch)
 
     def _releases(self, merged: Merged) -> Outgoing:

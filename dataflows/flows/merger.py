@@ -66,8 +66,9 @@ class Merger:
         show: Show | None = None,
         standing: Standing | None = None,
         left: Show | None = None,
+        repeated: Callable[[int], None] | None = None,
     ) -> None:
-        self._merge = merge
+        self._merge, self._repeated = merge, repeated
         self._wait, self._show, self._standing, self._left = wait, show, standing, left
         self._topic = topic
         self.state = state
@@ -80,11 +81,14 @@ class Merger:
         """Take entries in, in the order of the log."""
         with without_values("merge", self._topic, 0, []):
             released, asking = list[tuple[int, Releases]](), list[Asking]()
+            before = self.state.repeated
             for offset, one in entries:
                 released += self._merge(self.state, one, offset)
                 if (asked := self._merge.asking(self.state)) is not None:
                     asking.append(asked)
             plan = self._plans.next(self.state)
+        if self._repeated is not None and self.state.repeated > before:
+            self._repeated(self.state.repeated - before)
         self.show()
         if released and self._show is not None:
             self._show(self.state.mechanism)

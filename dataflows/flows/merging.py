@@ -27,6 +27,7 @@ from fugu.dataflows.base.standing import Standing
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.flows.log_reading import Entries, LogPlan
 from fugu.dataflows.flows.merger import Merged, Merger, Show, TickReleases
+from fugu.dataflows.flows.own_entries import say_repeated
 from fugu.dataflows.flows.plan import Output
 from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.kafka.sink import Shared
@@ -38,8 +39,8 @@ from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.state.row_log import BlockLog
 from fugu.operators.integer_column import IntegerColumn
+from fugu.operators.ldp_ids.reporting import CollectingMechanism
 from fugu.operators.mechanism import (
-    CollectingMechanism,
     FiniteMechanism,
     Kind,
     PlanningMechanism,
@@ -82,6 +83,7 @@ class MergingPlan(LogPlan[Merged]):
             "show": self.noise and self.noise(self.metrics),
             "standing": self.metrics.standing,
             "left": self._show_left,
+            "repeated": partial(say_repeated, self.metrics, self.fingerprint.source_topic),
         }
 
     def _show_left(self, state: State) -> None:
@@ -105,7 +107,7 @@ class MergingPlan(LogPlan[Merged]):
             outputs.append(Output("plans", "plan_log", self._plans, topic, begin, shared=never_own))
         if isinstance(self.merge.mechanism, CollectingMechanism):
             topic, begin = self.fingerprint.source_topic, self.fingerprint.source_begin
-            own = Shared(1, lambda part, key: key == ASKING_KEY, may_be_own=self.own_log.may_hold)
+            own = Shared(1, lambda part, key: key == ASKING_KEY, self.seal.is_on)
             outputs.append(Output("asking", "asking_log", self._asking, topic, begin, shared=own))
         return outputs
 
@@ -114,7 +116,7 @@ class MergingPlan(LogPlan[Merged]):
         return outgoing(merged.ticks, self.ticks, self.figures, self.publisher)
 
     def _plans(self, merged: Merged) -> Outgoing:
-        return self.own_log.seal.onto(_plans(merged))
+        return self.seal.onto(_plans(merged))
 
     def _asking(self, merged: Merged) -> Outgoing:
         ticks = [one.tick for one in merged.asking]
@@ -127,7 +129,7 @@ class MergingPlan(LogPlan[Merged]):
             timestamps=[self.ticks.end(tick) for tick in ticks],
             positions=ticks,
         )
-        return self.own_log.seal.onto(asking)
+        return self.seal.onto(asking)
 
 
 def _plans(merged: Merged) -> Outgoing:
@@ -190,11 +192,12 @@ class MergeStep(StatefulBatchLogic[Entries, Merged, bytes]):
         show: Show | None = None,
         standing: Standing | None = None,
         left: Show | None = None,
+        repeated: Callable[[int], None] | None = None,
     ) -> None:
         self._sums = BlockLog(directory, 0, OpenTicks(), of=_SUMS)
         state = merge.start() if content is None else merge.restored(content, self._loaded)
         self._sums.table = state.open
-        self._merger = Merger(merge, topic, state, wait, clocks, show, standing, left)
+        self._merger = Merger(merge, topic, state, wait, clocks, show, standing, left, repeated)
 
     def on_batch(self, values: list[Entries]) -> tuple[list[Merged], bool]:
         """Take entries in, in the order of the log."""

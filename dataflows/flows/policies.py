@@ -18,8 +18,9 @@ from bytewax.dataflow import Stream
 from bytewax.operators import KeyedStream
 
 from fugu.dataflows.base.batches import Batch, DeadLetters, Outgoing, Reason
+from fugu.dataflows.base.errors import is_of_one_record, unexpected
 from fugu.dataflows.base.metrics import DEAD_LETTERS
-from fugu.dataflows.flows.log_seal import OwnLog
+from fugu.dataflows.flows.log_seal import LogSeal
 from fugu.dataflows.flows.plan import Output, Plan
 from fugu.dataflows.flows.policy_source import Covering, PolicySource
 from fugu.dataflows.flows.policy_wait import PolicyEnd, PolicyWait
@@ -97,19 +98,18 @@ class PoliciesPlan(Plan):
     def outputs(self) -> list[Output]:
         """Return the internal log, and dead letters."""
         own = Shared(1, lambda part, key: key == POLICIES_KEY)
-        in_log = replace(own, may_be_own=self._own_log.may_hold)
+        in_log = replace(own, is_sealed=self._seal.is_on)
         topic, begin = self.fingerprint.sink_topic, self.fingerprint.sink_begin
         ids = self.publisher.release_ids
         changes = Output("changes", "log", self._changes, topic, begin, ids, in_log)
         return [changes, self.dead_letters(self._refused, own)]
 
     @cached_property
-    def _own_log(self) -> OwnLog:
-        fingerprint = self.fingerprint
-        return OwnLog.of(self.publisher, fingerprint.sink_identity, sealed=fingerprint.sealed)
+    def _seal(self) -> LogSeal:
+        return LogSeal.by(self.publisher, self.fingerprint.sink_identity)
 
     def _changes(self, changes: Changes) -> Outgoing:
-        return self._own_log.seal.onto(self._entries(changes))
+        return self._seal.onto(self._entries(changes))
 
     def _entries(self, changes: Changes) -> Outgoing:
         if changes.covers is not None:
@@ -145,23 +145,34 @@ class PoliciesPlan(Plan):
     def _changes_of(self, batch: Batch) -> Changes:
         if isinstance(batch, Covering):
             return Changes(batch.partition, covers=batch.covers)
-        changes, topic = Changes(batch.partition), self.fingerprint.source_topic
+        changes = Changes(batch.partition)
         for offset, when, key, value, headers in batch.records():
             try:
                 change = self.signatures.read(key, value, headers, when)
             except UnusableChange as error:
                 changes.dead.add(offset, when, Reason.BAD_POLICY, error.place)
-                self.metrics.add(DEAD_LETTERS, 1, topic, batch.partition, Reason.BAD_POLICY)
-                log.warning(
-                    "topic %s, partition %d, offset %d: %s; nothing was changed",
-                    topic,
-                    batch.partition,
-                    offset,
-                    error,
-                    extra={"topic": topic, "partition": batch.partition, "offset": offset},
-                )
+                self._say(batch.partition, offset, Reason.BAD_POLICY, str(error))
+                continue
+            except Exception as error:
+                if not is_of_one_record(error):
+                    raise
+                changes.dead.add(offset, when, Reason.UNREADABLE, type(error).__name__)
+                self._say(batch.partition, offset, Reason.UNREADABLE, unexpected(error))
                 continue
             changes.offsets.append(offset)
             changes.timestamps.append(when)
             changes.changes.append(PolicyChange(change.to_bytes(), offset))
         return changes
+
+    def _say(self, partition: int, offset: int, reason: Reason, why: str) -> None:
+        """Count and log a record that changes nothing."""
+        topic = self.fingerprint.source_topic
+        self.metrics.add(DEAD_LETTERS, 1, topic, partition, reason)
+        log.warning(
+            "topic %s, partition %d, offset %d: %s; nothing was changed",
+            topic,
+            partition,
+            offset,
+            why.removesuffix("."),
+            extra={"topic": topic, "partition": partition, "offset": offset},
+        )

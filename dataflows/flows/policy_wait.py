@@ -140,8 +140,8 @@ class PolicyEnd:
             end = self._reader.bounds([0])[0].end
             if not self._is_same():
                 self._wait.reason = (
-                    "which was deleted and created again: bring the old topic back, or "
-                    + OVER_NEW_RECORDS
+                    "which was deleted and created again: bring the old topic back, and the "
+                    "pipeline goes on with all budgets; or " + OVER_NEW_RECORDS
                 )
             elif end < read:
                 self._wait.reason = f"which ends {read - end} offsets before what was read of it"

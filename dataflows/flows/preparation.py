@@ -78,7 +78,14 @@ class Preparation:
         )
         creator = None if looking else given.copies
         self.state_topic = (
-            find_state(self.client, self.pipeline, source, creator, given.state_secret)
+            find_state(
+                self.client,
+                self.pipeline,
+                source,
+                creator,
+                keys.pseudonyms,
+                given.state_secret,
+            )
             if in_kafka
             else None
         )
@@ -264,7 +271,6 @@ class Preparation:
                         self.client, topics.dead_letters, partitions
                     ),
                     "ledger_begin": own_begin(self.client, self.ledger, partitions),
-                    "sealed": is_merged(self.pipeline),
                 }
             )
             stored = home.create(stored)

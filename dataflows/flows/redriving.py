@@ -17,7 +17,6 @@ from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.partitioner import partitions_of
 from fugu.dataflows.state.redrive import Output, Tally
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.column import selected
 from fugu.operators.integer_column import column_of
 from fugu.operators.mechanism import Integers, Kind
 
@@ -100,7 +99,7 @@ class Redriving:
             for batch in reader.read_range(partition, first, end):
                 places = np.flatnonzero(np.isin(column_of(batch.offsets), offsets))
                 if len(places):
-                    yield _at(batch, places)
+                    yield batch.at(places)
 
     def _by_home(self, decoded: Decoded) -> Iterator[tuple[int, Decoded]]:
         """Yield accepted records by the partition that holds the row of their key."""
@@ -133,14 +132,3 @@ class Redriving:
         self.tally.repeated += repeated
         self.tally.released += shown - repeated
         self.tally.suppressed += len(decoded.offsets) - shown - len(sanitized.dead.offsets)
-
-
-def _at(batch: Batch, places: Integers) -> Batch:
-    return Batch(
-        batch.partition,
-        selected(batch.offsets, places),
-        selected(batch.timestamps, places),
-        selected(batch.keys, places),
-        selected(batch.values, places),
-        selected(batch.headers, places),
-    )

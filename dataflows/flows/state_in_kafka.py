@@ -25,11 +25,13 @@ def find_state(
     pipeline: Pipeline,
     source: Topic | None,
     creator: CopyClient | None,
-    secret: Secret | None,
+    secret: Secret,
+    hiding: Secret | None,
 ) -> StateTopic | None:
     """Return the state topic; `KafkaUnavailable` says what is wrong with it, None without a source.
 
-    It is created where the pipeline file lets outputs be created.
+    It is created where the pipeline file lets outputs be created. Its records are sealed by a
+    secret, and encrypted with `hiding`, if there is one.
     """
     if source is None:
         return None
@@ -44,7 +46,7 @@ def find_state(
     if topic is None or problem is not None:
         raise KafkaUnavailable(problem or name)
     own = topic.partitions - beside
-    return StateTopic(client, topic, pipeline.name, creator, secret, partitions=own)
+    return StateTopic(client, topic, pipeline.name, creator, secret, hiding, partitions=own)
 
 
 def _problem(topic: Topic | None, name: str, partitions: int, sink: Topic | None) -> str | None:

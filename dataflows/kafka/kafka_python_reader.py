@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, SupportsIndex
 
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import (
@@ -13,8 +13,9 @@ from kafka.errors import (
     UnknownTopicOrPartitionError,
     UnsupportedCodecError,
 )
+from kafka.record.default_records import DefaultRecordBatch
 
-from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.base.batches import Batch, Header
 from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.kafka.client import Bounds, Reader
 from fugu.dataflows.kafka.failures import (
@@ -133,5 +134,47 @@ def _batch(partition: int, records: list[Any]) -> Batch:
         [record.timestamp for record in records],
         [record.key for record in records],
         [record.value for record in records],
-        [record.headers for record in records],
+        [_readable(record.headers) for record in records],
     )
+
+
+def _readable(headers: list[Header]) -> list[Header]:
+    """Return headers as librdkafka's reader does: none where a name is no text."""
+    return [] if any(name is _NO_TEXT for name, _ in headers) else headers
+
+
+_NO_TEXT = "no text"
+"""Stands for the name of a header; one that is equal is another object."""
+
+
+class _AnyNames(bytearray):
+    """Hold records, of which names of headers need not be text."""
+
+    def __getitem__(self, at: Any) -> Any:
+        found = super().__getitem__(at)
+        return found if isinstance(at, SupportsIndex) else _Name(found)
+
+
+class _Name(bytearray):
+    """Hold the name of a header; one that is no text becomes `_NO_TEXT`."""
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        try:
+            return super().decode(encoding, errors)
+        except UnicodeDecodeError:
+            return _NO_TEXT
+
+
+_read_record: Any = DefaultRecordBatch._read_msg
+
+
+def _read_any_record(batch: Any, *options: Any) -> Any:
+    """Read the next record of a batch; kafka-python stops for ever where a name is no text."""
+    try:
+        return _read_record(batch, *options)
+    except UnicodeDecodeError:
+        batch._buffer = _AnyNames(batch._buffer)
+        return _read_record(batch, *options)
+
+
+DefaultRecordBatch._read_msg = _read_any_record

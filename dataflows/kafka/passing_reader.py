@@ -22,9 +22,9 @@ class PassingReader(Reader):
         self._passing: NotUnpacked | None = None
         self._next = 0
 
-    def assign(self, offsets: Mapping[int, int]) -> None:
+    def assign(self, offsets: Mapping[int, int], epochs: Mapping[int, int] | None = None) -> None:
         self._passing = None
-        self._reader.assign(offsets)
+        self._reader.assign(offsets, epochs)
 
     def poll(self, max_records: int) -> list[Batch]:
         if self._passing is None:
@@ -48,6 +48,11 @@ class PassingReader(Reader):
         if self._passing is not None and partition == self._passing.partition:
             return self._next
         return self._reader.position(partition)
+
+    def epoch(self, partition: int) -> int | None:
+        """Return the leader epoch of the last record; None while records are passed over."""
+        passing = self._passing is not None and partition == self._passing.partition
+        return None if passing else self._reader.epoch(partition)
 
     def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
         self.assign({partition: start})
@@ -73,4 +78,4 @@ class PassingReader(Reader):
         self._next = some.stop
         if self._next == passing.offsets.stop:
             self._passing = None
-        return [Unread.at(passing.partition, some, passing.timestamp)]
+        return [Unread.between(passing.partition, some, passing.timestamp)]

@@ -36,22 +36,26 @@ _LONGEST_SECONDS = TRANSACTION_SECONDS + 30.0
 class Shared:
     """Find the records of one pipeline in a topic of many, by part and key.
 
-    Where they are `told_apart`, those that are own are of this part alone. Others may use the same
-    keys, so records that `may_be_own` are told by their content, too.
+    Others may use the same keys, so it is asked as well whether a record `is_sealed`: key, value,
+    headers and timestamp.
     """
 
     partitions: int
     has_key: Callable[[int, bytes | None], bool]
-    told_apart: bool = False
-    may_be_own: Callable[[bytes | None, bytes | None, list[Header]], bool] = (
-        lambda key, value, headers: True
+    is_sealed: Callable[[bytes | None, bytes | None, list[Header], int], bool] = (
+        lambda key, value, headers, timestamp: True
     )
 
     def is_own(
-        self, part: int, key: bytes | None, value: bytes | None, headers: list[Header]
+        self,
+        part: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: list[Header],
+        timestamp: int,
     ) -> bool:
         """Return whether a record is of this part."""
-        return self.has_key(part, key) and self.may_be_own(key, value, headers)
+        return self.has_key(part, key) and self.is_sealed(key, value, headers, timestamp)
 
 
 def require_sink_offset(topic: str, partition: int, start: int, bounds: Bounds) -> None:
@@ -199,7 +203,8 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
         offsets of what is none to `foreign`."""
         found: dict[bytes, Published] = {}
         for offset, timestamp, key, value, headers in batch.records():
-            if self.shared is not None and not self.shared.is_own(source, key, value, headers):
+            own = self.shared is None or self.shared.is_own(source, key, value, headers, timestamp)
+            if not own:
                 continue
             release_id = release_id_of(headers)
             if release_id is None or value is None:

@@ -68,6 +68,7 @@ def configure(file: PipelineFile) -> Configured:
         max_ahead=max_ahead,
         key=key,
         forwarded=source.is_repartitioned,
+        topic=file.pipeline.read_topic,
     )
     return Configured(mechanism, in_format(file, codec))
 
@@ -90,8 +91,9 @@ def in_format(file: PipelineFile, codec: Codec) -> Codec:
         numbers = fields_of_numbers(codec.domain)
         if timestamp is not None and not isinstance(timestamp, TextTimestamp):
             numbers += (timestamp.field,)
-    wire = _wire(file, codec.names)
-    return replace(codec, envelope=source.envelope, numbers=numbers, wire=wire)
+            timestamp = replace(timestamp, fractions=True)
+    wire, envelope = _wire(file, codec.names), source.envelope
+    return replace(codec, envelope=envelope, numbers=numbers, timestamp=timestamp, wire=wire)
 
 
 def _wire(file: PipelineFile, names: Sequence[str]) -> Wire | None:

@@ -103,7 +103,7 @@ def read_policy_secret(file: PipelineFile) -> Secret | None:
 
 
 def read_state_secret(file: PipelineFile) -> Secret | None:
-    """Read the secret that seals a state in Kafka, if the pipeline file has one."""
+    """Read the secret that encrypts a state in Kafka, if the pipeline file has one."""
     source, name = file.pipeline.state.encrypt, "state.encrypt"
     if source is None:
         return None

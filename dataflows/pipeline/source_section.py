@@ -175,7 +175,7 @@ class Source(Section):
     ] = "json"
     """Say what records are: JSON, JSON in an envelope, or a section about schemas."""
     coerce: Literal["numbers"] | None = None
-    """Read numbers that are written as text, too, where a number is read: `numbers`."""
+    """Read numbers that are written as text or as floats, too, where one is read: `numbers`."""
     key: UserKey | None = None
     """Say which field names the user; without it, the key of Kafka does."""
     partitioner: Partitioner | Literal["auto"] = "auto"

@@ -8,7 +8,7 @@ import orjson
 
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.field_paths import released_name
-from fugu.dataflows.records.json_fields import Record, Refused, required
+from fugu.dataflows.records.json_fields import Record, Refused, of_wrong_type, required
 
 _OUTSIDE = -1
 """No symbol has this index."""
@@ -64,7 +64,7 @@ class Alphabet:
     def index_of(self, value: object) -> int:
         """Return the index of what a field holds."""
         if type(value) is not self._type:
-            raise Refused(Reason.WRONG_TYPE, self.field)
+            raise of_wrong_type(value, self.field)
         symbol = self.index.get(value, self.other)
         if symbol == _OUTSIDE:
             raise Refused(Reason.OUTSIDE_DOMAIN, self.field)

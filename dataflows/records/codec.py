@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Reason, Unread
+from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Header, Reason, Unread
 from fugu.dataflows.base.columns import OptionalByteColumn
-from fugu.dataflows.records.list_decoding import decode_lists
+from fugu.dataflows.base.errors import is_of_one_record
+from fugu.dataflows.records.isolation import isolated
+from fugu.dataflows.records.list_decoding import decode_lists, unreadable
 from fugu.dataflows.records.origins import without_foreign
 from fugu.dataflows.records.record_reading import LARGEST_KEY_BYTES, RecordReading
 from fugu.dataflows.records.times_ahead import without_times_ahead
@@ -29,24 +31,43 @@ class Codec(RecordReading):
     """Read batches of the records of one pipeline, and write its releases.
 
     A time may be `max_ahead` milliseconds after that of its record in Kafka. Where records are
-    `forwarded`, the keys of Kafka tell where they come from.
+    `forwarded`, the keys of Kafka tell where they come from. Lines of the log name the `topic`.
     """
 
     max_ahead: int | None = None
     forwarded: bool = False
+    topic: str = ""
 
     def decode(self, batch: Batch) -> Decoded:
-        """Split a batch into accepted columns and dead letters."""
+        """Split a batch into accepted columns and dead letters.
+
+        No record keeps others from being read, whatever exception it raises.
+        """
         if isinstance(batch, Unread):
             return self._unread(batch)
-        decoded = self._decode(batch)
+        return isolated(self.topic, batch, self._decode, self._unreadable)
+
+    def _decode(self, batch: Batch) -> Decoded:
+        return self._in_time(batch, self._read(batch))
+
+    def _unreadable(self, record: Batch, exception: str) -> Decoded:
+        decoded = unreadable(self, record, exception)
+        try:
+            return self._in_time(record, decoded)
+        except Exception as error:
+            if not is_of_one_record(error):
+                raise
+            return decoded
+
+    def _in_time(self, batch: Batch, decoded: Decoded) -> Decoded:
+        """Refuse what others wrote by user, and what is too far ahead of Kafka's time."""
         if self.forwarded:
             decoded = without_foreign(batch, decoded)
         if self.timestamp is None or self.max_ahead is None:
             return decoded
         return without_times_ahead(batch, decoded, self.max_ahead, self.timestamp.field)
 
-    def _decode(self, batch: Batch) -> Decoded:
+    def _read(self, batch: Batch) -> Decoded:
         columns, count = isinstance(batch.values, OptionalByteColumn), len(batch.offsets)
         if columns and count >= WORTH_SCANNING and self.scanner is not None:
             from fugu.dataflows.records.column_decoding import decode_columns
@@ -75,7 +96,15 @@ class Codec(RecordReading):
         if self.key is None:
             return batch.keys
         pairs = zip(batch.values, batch.headers, strict=True)
-        return [self.key_of(content, headers) for content, headers in pairs]
+        return [self._key_anyhow(content, headers) for content, headers in pairs]
+
+    def _key_anyhow(self, content: bytes | None, headers: Sequence[Header]) -> bytes | None:
+        try:
+            return self.key_of(content, headers)
+        except Exception as error:
+            if not is_of_one_record(error):
+                raise
+            return None
 
     @cached_property
     def scanner(self) -> "Scanner | None":

@@ -4,6 +4,7 @@ Paths of fields begin at the outermost object of an envelope: `data.zone`, `afte
 before a change is taken out before anything else looks at a record.
 """
 
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import ClassVar, Protocol
@@ -11,6 +12,7 @@ from typing import ClassVar, Protocol
 from fugu.dataflows.base.batches import Header, Reason
 from fugu.dataflows.base.field_paths import steps_of, text_of
 from fugu.dataflows.records.json_fields import Record, Refused, required
+from fugu.dataflows.records.lenient_json import parts_of
 
 
 class Envelope(Protocol):
@@ -27,6 +29,10 @@ class Envelope(Protocol):
 
     def around(self, parsed: object, headers: Sequence[Header]) -> Record:
         """Return the same, also where there is nothing to release: it has a time all the same."""
+        ...
+
+    def is_unavailable(self, value: object) -> bool:
+        """Return whether a field holds something in the place of a value that was not sent."""
         ...
 
     def problem(self, name: str) -> str | None:
@@ -65,6 +71,10 @@ class CloudEvents:
         else:
             raise Refused(Reason.WRONG_TYPE)
         return record
+
+    def is_unavailable(self, value: object) -> bool:
+        """Return that events hold what they say."""
+        return False
 
     def problem(self, name: str) -> str | None:
         """Return why an event has no such attribute."""
@@ -126,6 +136,14 @@ class Debezium:
             raise Refused(Reason.WRONG_TYPE)
         return {name: value for name, value in parsed.items() if name in _OPENED}
 
+    def is_unavailable(self, value: object) -> bool:
+        """Return whether a field has the placeholder of a column that an update did not touch.
+
+        It is a text, bytes in base64, or a list of the numbers of these bytes. Inside of a list or
+        an object it stands for all of it.
+        """
+        return any(part in _PLACEHOLDERS for part in parts_of(value))
+
     def problem(self, name: str) -> str | None:
         """Return why a change has no such field."""
         first, *rest = steps_of(name)
@@ -140,6 +158,12 @@ class Debezium:
 
 _WITH_A_ROW, _WITHOUT_A_ROW = ("c", "r", "u"), ("d", "t", "m")
 _OPENED = ("op", "after", "source", "ts_ms", "ts_us", "ts_ns", "transaction")
+_PLACEHOLDER = "__debezium_unavailable_value"
+_PLACEHOLDERS: Sequence[object] = (
+    _PLACEHOLDER,
+    b64encode(_PLACEHOLDER.encode()).decode(),
+    list(_PLACEHOLDER.encode()),
+)
 
 ENVELOPES: Mapping[str, Envelope] = {"cloudevents": CloudEvents(), "debezium": Debezium()}
 

@@ -9,25 +9,23 @@ False
 True
 """
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from math import isfinite
 
+import orjson
+
 from fugu.dataflows.base.field_paths import flattened
 from fugu.dataflows.base.section import INTEGERS
 from fugu.dataflows.records.json_fields import Record
+from fugu.dataflows.records.lenient_json import holds_odd_number, marked, parts_of
 
 _AS_WRITTEN = {str, int, bool, type(None)}
 """orjson reads an integer as what it is; one of more than 64 bits becomes a double."""
 _SUSPICIOUS = re.compile(rb"[:,\[\s]-?(?:[0-9.]{16}|[0-9]+(?:\.[0-9]+)?[eE])")
 """Numbers that are long or have an exponent; other text that looks like one is parsed in vain."""
 _LONGEST_INTEGER = 20
-
-
-class _Rounded:
-    """Stand for a number that no 64-bit integer or double equals."""
 
 
 def rounded(
@@ -46,38 +44,23 @@ def rounded(
     if not _SUSPICIOUS.search(content):
         return False
     try:
-        exact = json.loads(content, parse_int=_integer, parse_float=_double)
-        return any(map(_holds_rounded, flattened(opened(exact), fields).values()))
-    except RecursionError:
+        exact = orjson.loads(marked(content, _is_rounded))
+    except orjson.JSONDecodeError:  # a mark is one level deeper than a number
         return True
+    return any(map(holds_odd_number, flattened(opened(exact), fields).values()))
 
 
-def _integer(digits: str) -> object:
-    short = len(digits) <= _LONGEST_INTEGER
-    return int(digits) if short and int(digits) in INTEGERS else _Rounded()
-
-
-def _double(digits: str) -> object:
-    number = float(digits)
+def _is_rounded(digits: bytes) -> bool:
+    """Return whether no 64-bit integer or double equals a number."""
+    if digits.removeprefix(b"-").isdigit():
+        return len(digits) > _LONGEST_INTEGER or int(digits) not in INTEGERS
+    number, written = float(digits), digits.decode()
     try:
-        exact = isfinite(number) and Decimal(digits) == Decimal(repr(number))
+        return not isfinite(number) or Decimal(written) != Decimal(repr(number))
     except InvalidOperation:  # an exponent that not even `Decimal` holds
-        exact = False
-    return number if exact else _Rounded()
-
-
-def _holds_rounded(value: object) -> bool:
-    if isinstance(value, dict):
-        return any(map(_holds_rounded, value.values()))
-    if isinstance(value, list):
-        return any(map(_holds_rounded, value))
-    return isinstance(value, _Rounded)
+        return True
 
 
 def holds_no_number(value: object) -> bool:
     """Return whether a value that is not JSON holds a double that JSON cannot write."""
-    if isinstance(value, dict):
-        return any(map(holds_no_number, value.values()))
-    if isinstance(value, list):
-        return any(map(holds_no_number, value))
-    return isinstance(value, float) and not isfinite(value)
+    return any(isinstance(part, float) and not isfinite(part) for part in parts_of(value))

@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from math import floor, isfinite
 
 import numpy as np
 
@@ -40,6 +42,12 @@ def required(record: Record, field: str) -> object:
         raise Refused(Reason.FIELD_MISSING, field) from None
 
 
+def of_wrong_type(value: object, field: str) -> Refused:
+    """Return why a field is refused that holds something else than it should."""
+    finite = not isinstance(value, float) or isfinite(value)
+    return Refused(Reason.WRONG_TYPE if finite else Reason.NOT_FINITE, field)
+
+
 def ends(releases: Releases) -> list[bytes]:
     """Return the end of the JSON object of each release."""
     return [ENDS[kind] for kind in kinds_of(releases).tolist()]
@@ -54,17 +62,27 @@ def kinds_of(releases: Releases) -> Integers:
 
 @dataclass(frozen=True)
 class FieldTimestamp:
-    """Read event time from a field of the record, in whole units since 1970."""
+    """Read event time from a field of the record, in units since 1970.
+
+    These are whole, or else may have `fractions`, of which parts of milliseconds go.
+
+    >>> FieldTimestamp("at", 1000, fractions=True).read({"at": 1767225600.0019})
+    1767225600001
+    """
 
     field: str
     milliseconds_per_unit: int
+    fractions: bool = False
 
     def read(self, record: Record) -> int:
         """Return milliseconds since 1970."""
         value = required(record, self.field)
-        if type(value) is not int:
-            raise Refused(Reason.WRONG_TYPE, self.field)
-        milliseconds = value * self.milliseconds_per_unit
+        if type(value) is int:
+            milliseconds = value * self.milliseconds_per_unit
+        elif self.fractions and type(value) is float and isfinite(value):
+            milliseconds = floor(Fraction(repr(value)) * self.milliseconds_per_unit)
+        else:
+            raise of_wrong_type(value, self.field)
         if not 0 <= milliseconds <= LATEST_TIMESTAMP:
             raise Refused(Reason.OUTSIDE_DOMAIN, self.field)
         return milliseconds

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import orjson
 
-from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, RefusedRecords
+from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Reason, RefusedRecords
+from fugu.dataflows.base.errors import is_of_one_record
 from fugu.dataflows.records.json_fields import Refused
 from fugu.dataflows.records.record_reading import (
     LARGEST_KEY_BYTES,
@@ -50,7 +51,27 @@ def decode_lists(reading: RecordReading, batch: Batch) -> Decoded:
             known = len(read.refused)
             _read_each(reading, batch, arrivals, first, end, read)
             suspicious = len(read.refused) > known
-    offsets = batch.offsets
+    return _decoded(reading, batch, arrivals, read)
+
+
+def unreadable(reading: RecordReading, record: Batch, exception: str) -> Decoded:
+    """Return a batch of one record as a dead letter, because of an exception of this class.
+
+    Its presence counts if key and time can be read.
+    """
+    read, arrivals = _Read(refused={0}), _arrivals(record.timestamps)
+    read.dead.add(int(record.offsets[0]), int(arrivals[0]), Reason.UNREADABLE, exception)
+    try:
+        _note_time(reading, record, arrivals, 0, read)
+    except Exception as error:
+        if not is_of_one_record(error):
+            raise
+    return _decoded(reading, record, arrivals, read)
+
+
+def _decoded(reading: RecordReading, batch: Batch, arrivals: Sequence[int], read: _Read) -> Decoded:
+    """Return what was read as columns."""
+    offsets, count = batch.offsets, len(batch.offsets)
     if read.refused:
         kept = [index for index in range(count) if index not in read.refused]
         offsets = [offsets[i] for i in kept]

@@ -18,6 +18,7 @@ from fugu.dataflows.records.json_fields import (
     Refused,
     ends,
     kinds_of,
+    of_wrong_type,
     required,
 )
 from fugu.dataflows.records.released_as import ReleasedAs
@@ -80,7 +81,7 @@ class Numbers:
         if type(value) is int:
             return min(max(value * self.units_per_one, -LARGEST), LARGEST)
         if type(value) is not float:
-            raise Refused(Reason.WRONG_TYPE, self.field)
+            raise of_wrong_type(value, self.field)
         units = value * self.units_per_one
         if not isfinite(units):
             raise Refused(Reason.NOT_FINITE, self.field)

@@ -1,9 +1,10 @@
 """Recognise published records: the names of their headers, and a digest of all their bytes."""
 
+from collections.abc import Sequence
 from hashlib import blake2b
 
 from fugu.dataflows.base.batches import Header
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.byte_fields import Field, encode_fields
 
 RELEASE_HEADER = "fugu-release"
 GUARANTEE_HEADER = "fugu-guarantee"
@@ -17,11 +18,13 @@ def release_id_of(headers: list[Header]) -> bytes | None:
 
 
 def record_digest(key: bytes | None, value: bytes, headers: list[Header], timestamp: int) -> bytes:
-    """Return the digest that must be equal when a release is published again.
-
-    A seal is a digest of the same content, and entries of versions before have none.
-    """
-    flat = [part for one in headers if one[0] != SEAL_HEADER for part in one]
+    """Return the digest that must be equal when a release is published again."""
     present = 0 if key is None else 1
-    content = encode_fields(present, key or b"", value, timestamp, *flat)
+    content = encode_fields(present, key or b"", value, timestamp, *fields_of(headers))
     return blake2b(content, digest_size=32).digest()
+
+
+def fields_of(headers: Sequence[Header]) -> list[Field]:
+    """Return names and contents of headers in their order; others may write some without content,
+    which is as an empty one."""
+    return [part or b"" for one in headers for part in one]

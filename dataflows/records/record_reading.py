@@ -3,11 +3,9 @@
 No field is looked at but those of the pipeline file.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from math import isfinite
 from typing import Any
 
 import orjson
@@ -18,6 +16,7 @@ from fugu.dataflows.records.deduplication import event_digest
 from fugu.dataflows.records.envelopes import Debezium, Envelope
 from fugu.dataflows.records.exact_numbers import holds_no_number, rounded
 from fugu.dataflows.records.json_fields import FieldTimestamp, Record, Refused, required
+from fugu.dataflows.records.lenient_json import Lenient, lenient, trouble, why_no_json
 from fugu.dataflows.records.record_shape import RecordShape
 from fugu.dataflows.records.registered import Wire
 from fugu.dataflows.records.user_keys import user_key
@@ -60,8 +59,16 @@ class RecordReading:
         return names + ([] if self.event is None else [self.event])
 
     def opened(self, content: bytes) -> Record:
-        """Return the object in which paths begin, of a record without headers."""
-        record = self.shape.opened(self.loads(content), [])
+        """Return the object in which paths begin, of a record without headers.
+
+        `Refused` where a field that is read holds nothing that can be written again.
+        """
+        try:
+            record = self.shape.opened(self.loads(content), [])
+        except orjson.JSONDecodeError:
+            found = _lenient(content)
+            self._require_readable(found, self.shape.shaped(found.parsed, []))
+            record = self.shape.opened(found.parsed, [])
         return placed(record) if self._is_flat else record
 
     def parse(self, content: bytes | None, headers: Sequence[Header]) -> Record:
@@ -72,25 +79,33 @@ class RecordReading:
             raise Refused(Reason.TOO_LARGE)
         try:
             record = self.loads(content)
+            shaped = self.shape.shaped(record, headers)
         except orjson.JSONDecodeError:
-            raise self._refusal(content, headers) from None
-        record = self.shape.shaped(record, headers)
-        if self.exact and self.is_rounded(content, record, headers):
+            shaped = self._read_leniently(content, headers)
+        if self.exact and self.is_rounded(content, shaped, headers):
             raise Refused(Reason.OUTSIDE_DOMAIN, self.exact[0])
+        return shaped
+
+    def _read_leniently(self, content: bytes, headers: Sequence[Header]) -> Record:
+        """Return the fields of a record that orjson refuses for something that is not read."""
+        found = _lenient(content)
+        try:
+            record = self.shape.shaped(found.parsed, headers)
+        except Refused:
+            if not found.is_json:
+                raise Refused(Reason.NOT_JSON) from None
+            raise
+        self._require_readable(found, record)
         return record
 
-    def _refusal(self, content: bytes, headers: Sequence[Header]) -> Refused:
-        """Tell a number that JSON cannot hold from text that is no JSON at all."""
-        try:
-            record = self.shape.shaped(_any_json(content), headers)
-        except Refused:
-            record = {}
-        fields = [self.domain.field] + ([self.timestamp.field] if self.timestamp else [])
-        for name in fields:
-            number = record.get(name)
-            if isinstance(number, float) and not isfinite(number):
-                return Refused(Reason.NOT_FINITE, name)
-        return Refused(Reason.NOT_JSON)
+    def _require_readable(self, found: Lenient, record: Record) -> None:
+        """Raise `Refused` where a field that is read holds no number or text, or all is no JSON."""
+        for name in self.names:
+            reason = trouble(record.get(name))
+            if reason is not None:
+                raise Refused(reason, name)
+        if not found.is_json:
+            raise Refused(Reason.NOT_JSON)
 
     @property
     def _of_nothing(self) -> Reason:
@@ -143,15 +158,14 @@ class RecordReading:
     def _anyhow(self, content: bytes | None, headers: Sequence[Header]) -> Record | None:
         """Return the fields of a record that may have nothing to release; None if it has none."""
         try:
-            parsed = self.loads(content or b"")
+            try:
+                return self.shape.shaped_anyhow(self.loads(content or b""), headers)
+            except orjson.JSONDecodeError:
+                record = self.shape.shaped_anyhow(_lenient(content or b"").parsed, headers)
         except Refused:
             return None
-        except orjson.JSONDecodeError:
-            parsed = _any_json(content or b"")
-        try:
-            return self.shape.shaped_anyhow(parsed, headers)
-        except Refused:
-            return None
+        there = (name for name in self.names if name in record)
+        return {name: record[name] for name in there if trouble(record[name]) is None}
 
 
 def required_key(key: bytes | None, field: str = "") -> bytes:
@@ -163,12 +177,12 @@ def required_key(key: bytes | None, field: str = "") -> bytes:
     return key
 
 
-def _any_json(content: bytes) -> object:
-    """Return JSON, with numbers that it cannot hold; None where the content is neither."""
+def _lenient(content: bytes) -> Lenient:
+    """Return JSON, with marks where it holds what no program can; `Refused` if it is none."""
     try:
-        return json.loads(content.decode())
-    except (ValueError, RecursionError):
-        return None
+        return lenient(content)
+    except orjson.JSONDecodeError:
+        raise Refused(why_no_json(content)) from None
 
 
 def event_of(record: Record, field: str) -> int:

@@ -45,13 +45,26 @@ class RecordShape:
 
     def shaped(self, parsed: object, headers: Sequence[Header]) -> Record:
         """Return the fields that are read, by their names."""
-        return self._named(self.opened(parsed, headers))
+        record = self._named(self.opened(parsed, headers))
+        for name in self._unavailable(record):
+            raise Refused(Reason.UNAVAILABLE_VALUE, name)
+        return record
 
     def shaped_anyhow(self, parsed: object, headers: Sequence[Header]) -> Record:
         """Return the same of a record that has nothing to release."""
         if self.envelope is None:
             return self.shaped(parsed, headers)
-        return self._named(self.envelope.around(parsed, headers))
+        record = self._named(self.envelope.around(parsed, headers))
+        for name in self._unavailable(record):
+            del record[name]
+        return record
+
+    def _unavailable(self, record: Record) -> list[str]:
+        """Return the fields whose values were not sent."""
+        if self.envelope is None:
+            return []
+        there = (name for name in self.paths if name in record)
+        return [name for name in there if self.envelope.is_unavailable(record[name])]
 
     def _named(self, record: Record) -> Record:
         if self.paths:

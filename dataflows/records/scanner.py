@@ -16,7 +16,6 @@ from fugu.dataflows.records.scanned.compiled_events import (
 from fugu.dataflows.records.scanned.compiled_numerals import DECIMAL, INTEGER
 from fugu.dataflows.records.scanned.compiled_objects import (
     ABSENT,
-    ESCAPED_TEXT,
     FALSE,
     NULL,
     TEXT,
@@ -24,14 +23,14 @@ from fugu.dataflows.records.scanned.compiled_objects import (
     Flags,
 )
 from fugu.dataflows.records.scanned.compiled_units import read_times
-from fugu.dataflows.records.scanned.self_check import agrees_with_orjson
 from fugu.dataflows.records.scanned.spans import FieldNames, Spans
+from fugu.dataflows.records.self_check import agrees_with_orjson
 from fugu.operators.byte_column import ByteColumn, bytes_of
 from fugu.operators.compiled_blake2b import Lanes
 from fugu.operators.compiled_blake2b_block import LANES, fresh_state
 from fugu.operators.mechanism import Array, Integers, Words
 
-_NEVER_ROUNDED = [ABSENT, TEXT, ESCAPED_TEXT, TRUE, FALSE, NULL, INTEGER, DECIMAL]
+_NEVER_ROUNDED = [ABSENT, TEXT, TRUE, FALSE, NULL, INTEGER, DECIMAL]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.field_paths import flattened
 from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.lenient_json import json_of, trouble
 from fugu.operators.mechanism import Integers
 
 Symbol = str | int
@@ -101,7 +102,7 @@ class History:
 
     def _add_line(self, line: bytes, key: str, value: str, place: str) -> None:
         try:
-            record = orjson.loads(line)
+            record = json_of(line)
         except orjson.JSONDecodeError:
             raise ConfigurationError(
                 f"{place}: is not valid JSON; write one object a line"
@@ -114,7 +115,7 @@ class History:
                 raise ConfigurationError(f"{place}: field {name} is missing")
         symbol = found[value]
         for name in (key, value):
-            if type(found[name]) not in (str, int):
+            if type(found[name]) not in (str, int) or trouble(found[name]) is not None:
                 raise ConfigurationError(f"{place}: field {name} is neither text nor an integer")
         assert isinstance(symbol, str | int)
         self.add(found[key], symbol)

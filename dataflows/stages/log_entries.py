@@ -24,26 +24,34 @@ class PolicyChange:
     `offset` is that of its record in the topic of policies; None where there is no such topic, as
     in an audit. Every process writes changes in order and leaves none out that is not in the log,
     so that offsets of first copies rise, and a change which stands in the log twice is told once.
+    `after` is the offset behind the change before, if that is known. Where the log does not hold
+    that one, somebody has copied this one out of a transaction that was aborted.
     """
 
     content: bytes
     offset: int | None = None
+    after: int = 0
 
     def encoded(self) -> bytes:
         """Return the block that the log holds."""
-        header = {"policy_change": len(self.content), "offset": self.offset}
+        header = {"policy_change": len(self.content), "offset": self.offset, "after": self.after}
         return written(header, [self.content])
 
 
 @dataclass(frozen=True)
 class MechanismPlan:
-    """Hold a plan for coming ticks, in the words of the mechanism."""
+    """Hold a plan for coming ticks, in the words of the mechanism.
+
+    It was made when `tick` was the next one. A plan of the same tick as one before, or of an
+    earlier one, is a copy, or comes too late.
+    """
 
     content: bytes
+    tick: int
 
     def encoded(self) -> bytes:
         """Return the block that the log holds."""
-        return written({"plan": len(self.content)}, [self.content])
+        return written({"plan": len(self.content), "tick": self.tick}, [self.content])
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,7 @@ def read_entry(content: bytes | None, place: str) -> Entry:
         header, body = read(content or b"")
         if "policy_change" in header:
             content = body.take(header["policy_change"], "u1").tobytes()
-            return PolicyChange(content, header["offset"])
+            return PolicyChange(content, header["offset"], header["after"])
         if "policies_covered" in header:
             return PoliciesCovered(header["policies_covered"])
         if "partitions_moved" in header:
@@ -112,7 +120,7 @@ def read_entry(content: bytes | None, place: str) -> Entry:
         if "asking" in header:
             return _asking(header["asking"], header["instruction"])
         if "plan" in header:
-            return MechanismPlan(body.take(header["plan"], "u1").tobytes())
+            return MechanismPlan(body.take(header["plan"], "u1").tobytes(), header["tick"])
         if "people" in header:
             return WindowPeople.of(header, body)
         return PartialSums.of(header, body)

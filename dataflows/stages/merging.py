@@ -28,9 +28,9 @@ from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.stages.progress import Progress
 from fugu.dataflows.state.row_block import column_bytes, described, read, written
+from fugu.operators.ldp_ids.reporting import CollectingMechanism
 from fugu.operators.mechanism import (
     ChangeableMechanism,
-    CollectingMechanism,
     Inputs,
     Integers,
     Mechanism,
@@ -54,8 +54,9 @@ class MergeState:
     `pending` are changes of policies that the next tick is the first to know of, and `read` is the
     offset behind the last of them in their topic. `clocks` are those that policies went by: when
     the clocks of zones change. `partitions` says how many there are since some were added; None as
-    long as there were none. `asked` is the last tick whose users were asked. The sums are not in
-    what `encoded` gives: they have a log of their own.
+    long as there were none. `asked` is the last tick whose users were asked, and `planned` the one
+    at which the last plan was made. What `encoded` gives has neither the sums, which have a log of
+    their own, nor how many entries the log has `repeated` since the start.
     """
 
     mechanism: State
@@ -67,6 +68,8 @@ class MergeState:
     clocks: dict[str, Any] = field(default_factory=dict)
     partitions: int | None = None
     asked: int | None = None
+    planned: int | None = None
+    repeated: int = 0
 
     def encoded(self, sums: str = "") -> bytes:
         """Return a block; `sums` says where the sums are."""
@@ -79,6 +82,7 @@ class MergeState:
             "clocks": self.clocks,
             **({} if self.partitions is None else {"partitions": self.partitions}),
             **({} if self.asked is None else {"asked": self.asked}),
+            **({} if self.planned is None else {"planned": self.planned}),
             **self.progress.plain(),
         }
         return written(header, [*column_bytes(self.mechanism), *self.pending])
@@ -130,6 +134,7 @@ class Merging:
             header["clocks"],
             partitions,
             header.get("asked"),
+            header.get("planned"),
         )
 
     def __call__(
@@ -212,7 +217,7 @@ class Merging:
         if told is not None:
             ahead = mechanism.after_plan(ahead, told.content)
         plan = mechanism.plan(ahead)
-        return None if plan is None else MechanismPlan(plan)
+        return None if plan is None else MechanismPlan(plan, following)
 
     def plan_at_once(self, state: MergeState) -> None:
         """Take in a plan for the next ticks, where there is no log that it goes through."""
@@ -226,6 +231,10 @@ class Merging:
 
     def _take_plan(self, state: MergeState, plan: MechanismPlan) -> None:
         assert isinstance(self.mechanism, PlanningMechanism)
+        if state.planned is not None and plan.tick <= state.planned:
+            state.repeated += 1
+            return
+        state.planned = plan.tick
         state.mechanism = self.mechanism.after_plan(state.mechanism, plan.content)
 
     def _remember(self, state: MergeState, change: PolicyChange) -> None:
@@ -235,7 +244,8 @@ class Merging:
         looked.
         """
         if change.offset is not None:
-            if change.offset < state.read:
+            if change.offset < state.read or change.after > state.read:
+                state.repeated += 1
                 return
             state.read = change.offset + 1
         state.pending.append(change.content)
@@ -243,13 +253,15 @@ class Merging:
     def _take(self, state: MergeState, partial: PartialSums, offset: int) -> None:
         """Keep partial sums, unless they were told before."""
         progress = state.progress
-        if progress.told(partial.partition, partial.tick, partial.skipped):
-            state.open.add(partial)
-            complete = progress.complete(self.partitions_of(state))
-            if self.waits and complete is not None:
-                state.coverage.complete(complete, offset)
-                if partial.tick <= complete:
-                    state.open.join(partial.tick, self.groups)
+        if not progress.told(partial.partition, partial.tick, partial.skipped):
+            state.repeated += 1
+            return
+        state.open.add(partial)
+        complete = progress.complete(self.partitions_of(state))
+        if self.waits and complete is not None:
+            state.coverage.complete(complete, offset)
+            if partial.tick <= complete:
+                state.open.join(partial.tick, self.groups)
 
     def _move(self, state: MergeState, moved: PartitionsMoved) -> None:
         """Wait from here on for added partitions, too: up to this tick they have nothing to tell.

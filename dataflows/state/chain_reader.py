@@ -2,6 +2,10 @@
 
 Records come in the order of the log. The newest generation counts whose first block is whole; an
 older one is never used in its place, because budgets would go back.
+
+What the pipeline has not sealed for its offset was written by somebody else, and is passed over:
+blocks, and records that take one back. Where it has the key of a record that counts, Kafka removes
+that record some day, so the owner has to write all of it again before.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,20 +20,15 @@ from fugu.dataflows.state.changelog import Chain, Header, Place, read
 from fugu.dataflows.state.row_log import Table
 from fugu.dataflows.state.state_topic import FINGERPRINT
 
-Opened = Callable[[int, bytes, bytes], bytes]
-"""Opens the value of a record, by partition and key; `ValueError` where that fails."""
-
-
-def as_it_is(partition: int, key: bytes, value: bytes) -> bytes:
-    """Return a value that is not sealed."""
-    return value
+Opened = Callable[[int, int, bytes, bytes], bytes]
+"""Opens a value, by partition, offset and key; `ValueError` where it is not sealed."""
 
 
 class ChainReader(Generic[Table]):
     """Take records of one partition of the state in, and hold what they make."""
 
     def __init__(
-        self, topic: str, partition: int, fresh: Callable[[], Table], opened: Opened = as_it_is
+        self, topic: str, partition: int, fresh: Callable[[], Table], opened: Opened
     ) -> None:
         self.topic, self._fresh, self._opened = topic, fresh, opened
         self.chain, self.table = Chain(partition), fresh()
@@ -37,26 +36,45 @@ class ChainReader(Generic[Table]):
         """The header of the last block."""
         self.fingerprint: bytes | None = None
         self.others = 0
-        """The number of records that are none of a state."""
+        """The number of records that the pipeline has not written."""
+        self._harmed_fingerprint = self._harmed_blocks = False
         self._pieces: list[bytes] = []
         self._open: Place | None = None
         self._problem = ""
         self._other: OtherVersion | None = None
 
-    def take(self, key: bytes | None, value: bytes | None) -> None:
-        """Take the next record in."""
+    def take(self, offset: int, key: bytes | None, value: bytes | None) -> None:
+        """Take the next record in, which lies at an offset."""
         place = Place.of(key)
-        if key == FINGERPRINT:
-            self.fingerprint = value
-        elif place is None:
+        if key is None or (place is None and key != FINGERPRINT):
             self.others += 1
         elif value is None:
-            self._take_back(place)
+            # The owner takes back no block but those of generations that have ended.
+            if place is None or place.generation == self.chain.generation:
+                self._pass_over(place)
         else:
             try:
-                self._take_piece(place, self._opened(self.chain.partition, place.key, value))
+                content = self._opened(self.chain.partition, offset, key, value)
             except ValueError:
-                self._problem = self._problem or f"block {_name(place)} was sealed elsewhere"
+                self._pass_over(place)
+                return
+            if place is None:
+                self.fingerprint, self._harmed_fingerprint = content, False
+            else:
+                self._take_piece(place, content)
+
+    @property
+    def is_harmed(self) -> bool:
+        """Return whether others have used keys of records that count, which Kafka will remove."""
+        return self._harmed_fingerprint or self._harmed_blocks
+
+    def _pass_over(self, place: Place | None) -> None:
+        """Count a record of somebody else, and note whether it has the key of one that counts."""
+        self.others += 1
+        if place is None:
+            self._harmed_fingerprint = True
+        elif place.generation == self.chain.generation and place.number <= self.chain.number:
+            self._harmed_blocks = True
 
     @property
     def is_sound(self) -> bool:
@@ -76,13 +94,10 @@ class ChainReader(Generic[Table]):
                 "earlier state is never used in its place, because budgets would go back."
             )
 
-    def _take_back(self, place: Place) -> None:
-        if place.generation == self.chain.generation:
-            self._problem = self._problem or f"block {_name(place)} was deleted"
-
     def _take_piece(self, place: Place, value: bytes) -> None:
-        begins = place.piece == 0 and self._follows(place)
-        if begins and (self._open is None or place.number == 0):
+        if (place.generation, place.number) == (self.chain.generation, self.chain.number):
+            return  # written once more, because something else came between its records
+        if place.piece == 0 and self._follows(place) and self._may_begin(place):
             self._pieces, self._open = [value], place
         elif self._open is not None and place == _next(self._open):
             self._pieces.append(value)
@@ -93,6 +108,10 @@ class ChainReader(Generic[Table]):
         if place.piece == place.pieces - 1:
             self._take_block(place, b"".join(self._pieces))
             self._pieces, self._open = [], None
+
+    def _may_begin(self, place: Place) -> bool:
+        """Return whether no other block is open; one may begin once more."""
+        return self._open is None or place.number == 0 or self._open.number == place.number
 
     def _follows(self, place: Place) -> bool:
         if place.number == 0:
@@ -148,11 +167,11 @@ class ChainReader(Generic[Table]):
 def headers(reader: Reader, partition: int, bounds: Bounds, opened: Opened) -> Iterator[Header]:
     """Yield the headers of the blocks within bounds; their rows are not looked at."""
     for batch in reader.read_range(partition, bounds.start, bounds.end):
-        for key, value in zip(batch.keys, batch.values, strict=True):
+        for offset, key, value in zip(batch.offsets, batch.keys, batch.values, strict=True):
             place = Place.of(key)
             if place is not None and place.piece == 0 and value is not None:
                 with suppress(OtherVersion, ValidationError, ValueError):
-                    yield read(opened(partition, place.key, value))[0]
+                    yield read(opened(partition, int(offset), place.key, value))[0]
 
 
 def _next(place: Place) -> Place:

@@ -24,6 +24,8 @@ FORMAT: Final = 1
 PIECE_BYTES = 900_000
 """The largest value of a record: topics take a megabyte by default."""
 _LEAST_GENERATION_BYTES = 2**20
+_MORE_THAN_ANY = 2**62
+_LONGEST_KEY = 100
 _SIZE_BYTES = 4
 DIGEST_BYTES = 16
 FIRST = bytes(DIGEST_BYTES)
@@ -77,7 +79,7 @@ class Place:
     @classmethod
     def of(cls, key: bytes | None) -> "Place | None":
         """Return the place that a key names; None if it names none."""
-        parts = (key or b"").split(b"/")
+        parts = (key or b"")[:_LONGEST_KEY].split(b"/")
         if len(parts) != 4 or not all(part.isdigit() for part in parts):
             return None
         place = cls(*map(int, parts))
@@ -121,6 +123,10 @@ class Chain:
         self.keys += [place.key for place in places]
         values = [content[start : start + PIECE_BYTES] for start in pieces]
         return [*zip((place.key for place in places), values, strict=True), *dropped]
+
+    def renew(self) -> None:
+        """Let the next block begin a generation."""
+        self.later_bytes = _MORE_THAN_ANY
 
     @property
     def is_full(self) -> bool:

@@ -49,8 +49,7 @@ class Fingerprint(BaseModel):
     2, ...; `former`, where earlier releases are, and their laws, oldest first. `redriven` counts
     how often refused records were driven again; `strangers` are pseudonyms, by sink topic, of
     streams of which nobody knows what they have spent. `partitions_begun` is how many partitions
-    there were when an aggregate began, if that changed since; its log says when. `sealed` says that
-    the internal log of an aggregate holds no own entry without a seal.
+    there were when an aggregate began, if that changed since; its log says when.
     The source may be an internal topic, whose records come from the topic of `origin`.
     """
 
@@ -89,7 +88,6 @@ class Fingerprint(BaseModel):
     partitions_begun: int = 0
     origin_topic: str = ""
     origin_identity: str = ""
-    sealed: bool = False
 
     @property
     def partitions_at_first(self) -> int:
@@ -118,6 +116,13 @@ _MIGRATE = (
     "Restore the file as it was, stop the pipeline with it, and run fugu migrate OLD NEW with it "
     "and the new file: it carries all budgets over, or says why it cannot"
 )
+_IN_AGGREGATE = (
+    "What was spent stays in the state, and nothing more is released from it. An aggregate cannot "
+    "be migrated: restore the topic itself, with its topic id, and the pipeline goes on with all "
+    "budgets. Otherwise let producers write to a new source topic, and start a new pipeline over "
+    "it with a new name, state and sink topic: what both release about a person adds up, and with "
+    "the same ledger.topic fugu ledger shows the sum"
+)
 _AGAIN = (
     "if the pipeline had stopped gracefully before, fugu migrate PIPELINE PIPELINE goes on with "
     "the new one and all budgets. Otherwise " + NEW_PIPELINE
@@ -145,21 +150,19 @@ _ADVICE = {
     "shards": "set state.shards back, or run fugu state repartition, which moves all streams",
     "source_topic": "the state is about another source topic; correct source.topic, or "
     + NEW_PIPELINE,
-    "source_identity": "the source topic was deleted and created again, so offsets name other "
-    f"records now; {OVER_NEW_RECORDS}",
+    "source_identity": f"so offsets name other records now; {OVER_NEW_RECORDS}",
     "partitions": "the topic was created again with fewer partitions; " + OVER_NEW_RECORDS,
     "sink_topic": "releases already published are in another topic; correct sink.topic, or go on "
     "in a new one with fugu migrate OLD NEW",
-    "sink_identity": "the sink topic was deleted and created again; " + _AGAIN,
+    "sink_identity": _AGAIN,
     "sink_key": "set sink.key back, or change it with fugu migrate OLD NEW",
     "dead_letters_topic": "set sink.dead_letters back, or change it with fugu migrate OLD NEW",
     "ledger_topic": "set ledger.topic back, or add one with fugu migrate OLD NEW",
-    "ledger_identity": "the ledger topic was deleted and created again; " + _AGAIN,
+    "ledger_identity": _AGAIN,
     "origin_topic": "the state is about another source topic; correct source.topic, or "
     + NEW_PIPELINE,
-    "origin_identity": "the source topic was deleted and created again, so offsets name other "
-    f"records now; {OVER_NEW_RECORDS}",
-    "dead_letters_identity": "the dead-letter topic was deleted and created again; " + _AGAIN,
+    "origin_identity": f"so offsets name other records now; {OVER_NEW_RECORDS}",
+    "dead_letters_identity": _AGAIN,
 }
 NOT_IN_KAFKA = (
     "These commands change a state on disk alone. With state.store: kafka, restore what changed, "
@@ -168,6 +171,7 @@ NOT_IN_KAFKA = (
     "move the state into Kafka again, into another state.topic."
 )
 """Follows advice that is for states on disk."""
+_ON_DISK = "fugu migrate", "fugu state"
 _NEVER_SHOWN = {"law", "reading", "secret_check"}
 
 
@@ -199,12 +203,14 @@ def changes(stored: Fingerprint, current: Fingerprint, *, in_kafka: bool) -> lis
         if name == "law" and another:
             continue
         before, now = getattr(stored, name), getattr(current, name)
+        if before != now and name.endswith("_identity"):
+            advice = _made_anew(name.removesuffix("_identity"), current, advice)
         if before != now:
             shown = (
                 "" if name in _NEVER_SHOWN else f" ({_topic(name, current)}was {before}, is {now})"
             )
             problems.append(f"{name} changed{shown}: {advice}.")
-    if problems and in_kafka:
+    if in_kafka and any(command in one for one in problems for command in _ON_DISK):
         problems.append(NOT_IN_KAFKA)
     return problems
 
@@ -213,3 +219,29 @@ def _topic(name: str, current: Fingerprint) -> str:
     """Say whose identity it is: the source of a dataflow is not always that of the pipeline."""
     role = name.removesuffix("_identity")
     return "" if role == name else f"topic {getattr(current, f'{role}_topic')}: "
+
+
+def _made_anew(role: str, current: Fingerprint, advice: str) -> str:
+    """Say which topic was made anew, and what keeps the budgets: the topics of a dataflow are not
+    always those of the pipeline."""
+    first, sums = current.steps[0], "partials" in current.steps
+    names = {
+        "source": "the source topic",
+        "sink": "the sink topic",
+        "dead_letters": "the dead-letter topic",
+        "ledger": "the ledger topic",
+        "origin": "the source topic",
+    }
+    if first == "policies":
+        names["source"] = "the topic of policies (source.policies)"
+    elif first == "log":
+        names["source"] = "the internal log (sink.partials)"
+    elif current.origin_topic:
+        names["source"] = "the topic of records by user (source.key.repartition)"
+    if first == "policies" or sums:
+        names["sink"] = "the internal log (sink.partials)"
+    reads_source = first not in ("policies", "log") and role in ("source", "origin")
+    if (sums or first in ("policies", "log")) and not reads_source:
+        return f"{names[role]} was deleted and created again. {_IN_AGGREGATE}"
+    joint = ", " if reads_source else "; "
+    return f"{names[role]} was deleted and created again{joint}{advice}"

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from shutil import copy
 
-from rich.console import Console
 from rich.panel import Panel
 from rich.progress import Progress
 
@@ -13,6 +12,7 @@ from examples.commute.analyst import read_counts, read_reports
 from examples.commute.report import Released, table
 from examples.commute.riders import FIRST_HOUR, MATRIX, ZONES, Riders
 from fugu.dataflows.commands.explain_together import print_joint
+from fugu.dataflows.commands.output import Terminal
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.kafka_python_settings import settings_of
 from fugu.dataflows.offline.demo.embedded_broker import EmbeddedBroker
@@ -29,7 +29,7 @@ _RIDERS = 2_000
 
 def commute(folder: Path, plot: Path | None) -> None:
     """Run it in an empty folder, print what was found, and draw the picture if one is wanted."""
-    console, riders = Console(), Riders(_RIDERS)
+    console, riders = Terminal(), Riders(_RIDERS)
     console.print(
         f"[bold]Commute[/bold]: {_RIDERS:,} riders in {len(ZONES)} zones send {riders.records:,} "
         "records in twelve hours, one each quarter of an hour.\n"

@@ -16,11 +16,19 @@ from tests.dataflows.records.scanned.reading import (
     read_differently,
     scattered,
 )
+from tests.dataflows.records.scanned.test_scanning import guarded
 
 pytestmark = pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")
 
 RESULTS = Path(__file__).parent / "results" / "scanned_records.txt"
 BATCHES, RECORDS, CODECS_EACH, FIRST_SEED = 500, 20_000, 5, 1_000
+
+
+@pytest.mark.acceptance
+def test_a_million_random_records_between_guards_are_read_to_their_bounds() -> None:
+    done = guarded(FIRST_SEED, 1_000_000)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 800_000
 
 
 @pytest.mark.acceptance

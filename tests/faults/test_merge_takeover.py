@@ -12,18 +12,20 @@ from typing import Any
 import pytest
 
 from fugu.dataflows.base.errors import GivenAway, ReleaseMismatch, ShutOut, StartRefused
+from fugu.dataflows.base.metrics import FOREIGN_WRITES
 from fugu.dataflows.copies import transaction
 from fugu.dataflows.copies.copy import Copy
 from fugu.dataflows.copies.dataflow import CopySourcePart
+from fugu.dataflows.copies.others import Others
 from fugu.dataflows.copies.owned import Owned, Taken
-from fugu.dataflows.flows.bounding import BoundingPlan
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.kafka.client import Client
-from fugu.dataflows.records.published import RELEASE_HEADER, SEAL_HEADER
+from fugu.dataflows.kafka.native.copy_writer import NativeCopyWriter
+from fugu.dataflows.records.published import RELEASE_HEADER
 from tests.faults.copied_city import City, Led
 from tests.faults.feeding import PARTITIONS
 from tests.kafka.pipelines import PATIENCE_SECONDS, write_pipeline
-from tests.kafka.records import Placed, Record, produce
+from tests.kafka.records import Placed, produce
 from tests.kafka.topics import TopicFactory
 
 TICKS = 12
@@ -84,6 +86,11 @@ def count_out(copy: Copy) -> None:
 def finish(city: City, copies: Led, bounder: Copy, merger: Copy) -> None:
     """Read all that there is; every figure counts, once."""
     city.produce(1)
+    read_all(city, copies, bounder, merger)
+    city.require_one_draw_each()
+
+
+def read_all(city: City, copies: Led, bounder: Copy, merger: Copy) -> None:
     copies.take_in([one for part in city.parts for one in part], bounder)
     merge(copies, merger)
     merger.cut()
@@ -91,7 +98,6 @@ def finish(city: City, copies: Led, bounder: Copy, merger: Copy) -> None:
     assert len(figures) >= city.whole.released
     names = [dict(one.headers)[RELEASE_HEADER] for one in figures]
     assert len(set(names)) == len(names)
-    city.require_one_draw_each()
 
 
 def test_a_merge_that_stood_still_commits_nothing_once_another_copy_goes_on(
@@ -134,7 +140,7 @@ def test_a_merge_that_another_copy_owns_commits_no_figure_even_where_nobody_shut
     for taken in batches:
         made = zombie.sanitized(taken, zombie.decoded(taken))
         zombie.write(taken, zombie.published(made))
-    monkeypatch.setattr(transaction, "others_between", lambda *_: 0)
+    monkeypatch.setattr(transaction, "others_between", lambda *_: Others())
     with pytest.raises(GivenAway, match="UNKNOWN_MEMBER_ID"):
         zombie.cut()
     zombie.close()
@@ -172,10 +178,8 @@ def test_a_state_of_the_merge_that_is_committed_without_positions_is_two_owners(
     merger = copies.add(merges=True)
     merge(copies, merger)
     merger.cut()
-    state = copies.planned.state.topic.name
     with closing(copies.planned.client.copy_writer("fugu-test-zombie", 10_000)) as zombie:
-        zombie.put(state, PARTITIONS, [(b"1/9/0/1", b"a block")])
-        zombie.acknowledge()
+        copies.planned.state.put(zombie, {PARTITIONS: [(b"1/9/0/1", b"a block")]})
         zombie.commit()
     figures = city.counted("topic")
     city.produce(1)
@@ -218,18 +222,36 @@ def test_a_merge_is_read_back_behind_an_open_transaction_and_counts_no_sum_twice
     finish(city, copies, bounder, heir)
 
 
-def test_committed_sums_that_no_state_knows_of_are_two_owners(city: City, copies: Led) -> None:
+def test_copies_of_entries_that_strangers_write_count_once_and_stop_nobody(
+    city: City, copies: Led
+) -> None:
+    """Exact ones, also of what a copy had open when it died, in another order."""
     bounder = bound(city, copies)
-    [known, *_] = [one for one in city.counted("partials") if one.key == b"0"]
-    assert isinstance(bounder.plan, BoundingPlan)
-    seal = bounder.plan.own_log.seal.of(b"0", known.value)
-    record = Record(b"0", known.value, ((RELEASE_HEADER, b"unknown"), (SEAL_HEADER, seal)))
-    produce(city.bootstrap, city.copied["sink"]["partials"], [Placed(0, record)])
+    log = city.copied["sink"]["partials"]
+    with pytest.MonkeyPatch.context() as dying:
+        dying.setattr(NativeCopyWriter, "commit", _die)
+        city.produce(1)
+        with pytest.raises(_Died):
+            copies.take_in([one for part in city.parts for one in part], bounder)
     copies.running.remove(bounder)
     bounder.close()
-    heir = copies.add(merges=False)
-    with pytest.raises(StartRefused, match="two_owners"):
-        copies.until(lambda: 0 in heir.owned)
+    committed = city.read(city.copied, "partials")[0]
+    seen = city.read(city.copied, "partials", "read_uncommitted")[0]
+    assert len(seen) > len(committed) > 0
+    produce(city.bootstrap, log, [Placed(0, one) for one in reversed(seen)])
+    heir, merger = copies.add(merges=False), copies.add(merges=True)
+    copies.until(lambda: 0 in heir.owned)
+    read_all(city, copies, heir, merger)
+    assert set(city.read(city.copied, "partials")[0]) >= set(seen)
+    assert merger.metrics.values(FOREIGN_WRITES)[log, "0"] >= len(committed)
+
+
+class _Died(Exception):
+    """Stand for the end of a process."""
+
+
+def _die(writer: NativeCopyWriter) -> None:
+    raise _Died
 
 
 def test_a_partition_is_taken_over_while_another_copy_writes_to_the_internal_log(

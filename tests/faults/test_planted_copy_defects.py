@@ -9,6 +9,7 @@ from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.copies import takeover, transaction
 from fugu.dataflows.copies.accounts import Account
 from fugu.dataflows.copies.copy import Copy
+from fugu.dataflows.copies.others import Others
 from fugu.dataflows.kafka.native.client import NativeClient
 from fugu.dataflows.kafka.native.copy_writer import NativeCopyWriter
 from tests.faults import test_copy_takeover as tests
@@ -96,7 +97,7 @@ def tail_not_compared(planted: Planted) -> None:
 
 
 def others_not_looked_for(planted: Planted) -> None:
-    planted.setattr(transaction, "others_between", lambda *_: 0)
+    planted.setattr(transaction, "others_between", lambda *_: Others())
 
 
 DEFECTS: list[tuple[Callable[[Planted], None], Callable[..., None]]] = [

@@ -1,14 +1,17 @@
 """Partial sums that nobody knows the limits of are never merged."""
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import orjson
+import pytest
 from kafka import KafkaConsumer
 
 from fugu.dataflows.stages.log_entries import MOVED_KEY, PartitionsMoved, partition_key
 from fugu.dataflows.stages.partial_sums import PartialSums
+from tests.faults.copies import in_kafka
 from tests.kafka.foretold import refusal_foretold
 from tests.kafka.pipelines import Document, pipeline_document, running, write_pipeline
 from tests.kafka.records import NOW, Placed, Record, end_offsets, produce, read_topic
@@ -66,6 +69,48 @@ def test_entries_that_something_else_writes_to_the_log_do_not_count_and_stop_not
     figures = [orjson.loads(one.value or b"") for one in read_topic(bootstrap, sink["topic"])[0]]
     assert [one["start"] for one in figures[::2]] == [(FIRST + n) * SECOND for n in range(11)]
     assert all(abs(one["value"] - 2) < 20 for one in figures)
+
+
+@pytest.mark.parametrize("store", ["disk", "kafka"])
+def test_copies_of_own_entries_do_not_count_and_stop_no_start(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path, store: str
+) -> None:
+    """A stranger writes them in another order and at other times, while the pipeline is dead."""
+    document = document_of(bootstrap, topics)
+    if store == "kafka":
+        document = in_kafka(document | {"name": f"copied-{document['sink']['topic']}"})
+    pipeline, sink = write_pipeline(tmp_path, document), document["sink"]
+    with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as ends:
+        for first in (0, 6, 12):
+            with running(pipeline) as run:
+                run.wait_until_started()
+                produce(bootstrap, document["source"]["topic"], trips(range(first, first + 6)))
+                enough = len(GROUPS) * (first + 5)
+                run.wait_until(lambda: figures_of(ends, bootstrap, sink["topic"]) >= enough)  # noqa: B023
+                if first:
+                    assert "count" in run.stderr
+                    assert "sink.partials" in run.stderr
+                run.kill()
+            write_copies(bootstrap, sink["partials"])
+    figures = [orjson.loads(one.value or b"") for one in read_topic(bootstrap, sink["topic"])[0]]
+    starts = [one["start"] for one in figures[::2]]
+    assert starts == [(FIRST + n) * SECOND for n in range(len(starts))]
+    assert len(starts) >= 17
+    assert all(abs(one["value"] - 2) < 20 for one in figures)
+
+
+def figures_of(ends: KafkaConsumer, bootstrap: str, topic: str) -> int:
+    """How many figures count; the end of a topic counts marks of transactions, too."""
+    there = sum(end_offsets(ends, topic))
+    return len(read_topic(bootstrap, topic)[0]) if there else 0
+
+
+def write_copies(bootstrap: str, log: str) -> None:
+    entries = [one for one in read_topic(bootstrap, log)[0] if one.headers]
+    later = [replace(one, timestamp=one.timestamp + 1) for one in entries]
+    bare = [replace(one, headers=()) for one in entries]
+    copies = [*reversed(entries), *entries, *bare, *reversed(later), *later]
+    produce(bootstrap, log, [Placed(0, one) for one in copies])
 
 
 def forged(ticks: range) -> list[Placed]:

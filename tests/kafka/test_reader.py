@@ -214,3 +214,28 @@ def test_bounds_are_told_beside_a_partition_of_which_there_are_none(one: OneTopi
     told = one.reader.bounds_now([0, 1, 7], 10.0)
     assert [told[0], told[1]] == [Bounds(0, 0), Bounds(0, 2)]
     assert isinstance(told[7], str)
+
+
+class NoText(str):
+    """The name of a header that is no UTF-8, as producers over librdkafka may write it."""
+
+    def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
+        return b"\xff" + super().encode(encoding, errors)
+
+
+def test_a_name_of_a_header_that_is_no_text_stops_nobody(one: OneTopic) -> None:
+    """Its record is read as if it had no headers, whichever client reads it."""
+    fine = ("note", b"1")
+    records = [
+        Record(b"a", b"0", (fine,)),
+        Record(b"b", b"1", (fine, (NoText("odd"), b"2"))),
+        Record(b"c", b"2", (("\N{BLOWFISH}\ufffd", b"3"),)),
+    ]
+    one.holds(*records)
+    read = [record for batch in one.reader.read_range(0, 0, 3) for record in batch.records()]
+    assert [(key, value) for _, _, key, value, _ in read] == [
+        (b"a", b"0"),
+        (b"b", b"1"),
+        (b"c", b"2"),
+    ]
+    assert [list(headers) for *_, headers in read] == [[fine], [], [("\N{BLOWFISH}\ufffd", b"3")]]

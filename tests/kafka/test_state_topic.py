@@ -9,10 +9,12 @@ from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.flows.state_in_kafka import find_state
 from fugu.dataflows.kafka.looking_client import LookingClient
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.secret import Secret
 from tests.kafka.clients import connected
 from tests.kafka.pipelines import pipeline_document, write_pipeline
 from tests.kafka.topics import TopicFactory
 
+ANY = Secret(bytes(31) + b"1")
 IN_SYNC = "min.insync.replicas"
 
 
@@ -27,7 +29,7 @@ def test_as_many_brokers_have_the_state_as_have_the_releases(
     document["state"] = {"store": "kafka", "topic": f"state-{uuid4().hex}"}
     pipeline = PipelineFile.read(write_pipeline(tmp_path, document)).pipeline
     asked = LookingClient(client) if only_looking else client
-    found = find_state(asked, pipeline, client.topic(source), None, None)
+    found = find_state(asked, pipeline, client.topic(source), None, ANY, None)
     assert found is not None
     assert (found.topic.settings or {})[IN_SYNC] == "2"
     assert (client.topic(pipeline.state_topic) is None) == only_looking
@@ -45,4 +47,4 @@ def test_a_state_that_fewer_brokers_have_is_refused(
     document["state"] = {"store": "kafka", "topic": state}
     pipeline = PipelineFile.read(write_pipeline(tmp_path, document)).pipeline
     with pytest.raises(KafkaUnavailable, match=f"set {IN_SYNC}=2 or more"):
-        find_state(client, pipeline, client.topic(source), None, None)
+        find_state(client, pipeline, client.topic(source), None, ANY, None)

@@ -35,6 +35,7 @@ BAD: list[tuple[bytes | None, str, str | None]] = [
     (orjson.dumps({"zone": "light", "user": {"id": None}}), "no_key", "user.id"),
     (orjson.dumps({"zone": "light", "user": {"id": 1.5}}), "wrong_type", "user.id"),
     (orjson.dumps({"zone": "light"}), "field_missing", "user.id"),
+    (b'{"zone": "light", "user": {"id": "\\ud83d"}}', "wrong_type", "user.id"),
     (b"canary", "not_json", None),
     (None, "tombstone", None),
     (orjson.dumps({"zone": "canary", "user": {"id": "canary-0"}}), "outside_domain", "zone"),

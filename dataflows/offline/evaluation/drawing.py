@@ -14,10 +14,10 @@ from heapq import heappush, heappushpop
 import orjson
 
 from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.base.errors import is_of_one_record
 from fugu.dataflows.base.field_paths import flattened, placed
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.records.codec import Codec
-from fugu.dataflows.records.json_fields import Refused
 
 Line = tuple[int, int, int, bytes, bytes]
 """Time, partition, offset, key and content of a record."""
@@ -93,7 +93,7 @@ def written(
 ) -> Iterator[bytes]:
     """Yield one JSON object for each record: its key, and of its fields only these.
 
-    Records that are no objects are passed over, and so are keys that are no text.
+    Records that cannot be read or written again are passed over, and so are keys that are no text.
     """
     for time, _, _, key, value in lines:
         try:
@@ -102,5 +102,6 @@ def written(
             when = {} if time_field is None else {time_field: time}
             line = {key_field: name, **when, **kept}
             yield orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
-        except (orjson.JSONDecodeError, orjson.JSONEncodeError, UnicodeDecodeError, Refused):
-            continue
+        except Exception as error:
+            if not is_of_one_record(error):
+                raise

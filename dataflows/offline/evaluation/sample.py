@@ -22,6 +22,7 @@ from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.source_section import TimestampField
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.json_fields import Refused
+from fugu.dataflows.records.lenient_json import lenient, trouble
 from fugu.dataflows.records.user_keys import key_bytes
 from fugu.operators.mechanism import Array, Floats, Integers
 
@@ -144,11 +145,14 @@ def _key(line: bytes, field: str) -> bytes | Reason:
     try:
         record = orjson.loads(line)
     except orjson.JSONDecodeError:
-        return _UNREAD
+        try:
+            record = lenient(line).parsed
+        except orjson.JSONDecodeError:
+            return _UNREAD
     if not isinstance(record, dict):
         return _UNREAD
     try:
-        return key_bytes(record.get(field), field)
+        return trouble(record.get(field)) or key_bytes(record.get(field), field)
     except Refused as refused:
         return refused.reason
 

@@ -2,7 +2,7 @@
 
 A number has a kind. An `INTEGER` has at most 18 digits and is not -0. A `DECIMAL` has a fraction
 and at most 15 digits in all, so that a double tells it from any other of them. A `LONG_DECIMAL` has
-at most 19. Every other number that is sure to be finite is an `OTHER_NUMBER`.
+at most 19. Every other number is an `OTHER_NUMBER`, also one that no double holds.
 """
 
 import numpy as np
@@ -16,8 +16,6 @@ MINUS, ZERO, POINT = np.uint8(ord("-")), np.uint8(ord("0")), np.uint8(ord("."))
 _NINE, _PLUS, _E, _LOWER = np.uint8(ord("9")), np.uint8(ord("+")), np.uint8(ord("e")), np.uint8(32)
 _ONE = np.uint64(1)
 _INTEGER_DIGITS, _DECIMAL_DIGITS, _LONG_DIGITS = np.uint64(18), np.uint64(15), np.uint64(19)
-_FINITE_DIGITS, _FINITE_EXPONENT = np.uint64(200), np.uint64(2)
-"""A number of 200 digits with an exponent of two digits is below the largest double."""
 
 
 @part
@@ -64,11 +62,9 @@ def after_number(content: Bytes, begin: np.uint64, end: np.uint64) -> tuple[np.u
             at += _ONE
         exponent = at
         at = _after_digits(content, exponent, end)
-        if at == exponent or at - exponent > _FINITE_EXPONENT:
+        if at == exponent:
             return at, UNSURE
         kind = OTHER_NUMBER
-    if digits > _FINITE_DIGITS:
-        return at, UNSURE
     return at, kind
 
 

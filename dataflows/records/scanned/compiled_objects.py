@@ -1,7 +1,8 @@
 """Walk over whole records, and note where the fields are that somebody asks for.
 
-A record is sure where it is one JSON object that orjson reads (RFC 8259), nested at most 60 deep,
-whose own fields have names without escapes. Of fields with one name the last one counts.
+A record is sure where it is one JSON object (RFC 8259), nested at most 60 deep, whose own fields
+have names without escapes. Of fields with one name the last one counts. A text with escapes may
+hold half a pair of surrogates, and no double may hold an `OTHER_NUMBER`: nobody reads these here.
 """
 
 import numpy as np

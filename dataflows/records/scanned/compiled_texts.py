@@ -15,7 +15,7 @@ ONE = np.uint64(1)
 QUOTE, BACKSLASH = np.uint8(ord('"')), np.uint8(ord("\\"))
 
 _PLAIN, _QUOTE, _BACKSLASH, _OTHER = np.arange(4, dtype=np.uint8)
-_U, _D = np.uint8(ord("u")), np.uint8(ord("d"))
+_U = np.uint8(ord("u"))
 _FIVE = np.uint64(5)
 
 
@@ -65,7 +65,7 @@ def after_text(content: Bytes, begin: np.uint64, end: np.uint64) -> tuple[np.uin
 
 @part
 def _after_escape(content: Bytes, at: np.uint64, end: np.uint64) -> np.uint64:
-    """Return where an escape ends; one half of a pair of surrogates is not sure to have another."""
+    """Return where an escape ends; half a pair of surrogates is one, too."""
     if at >= end:
         return NOWHERE
     if _ESCAPED[content[at]]:
@@ -75,9 +75,6 @@ def _after_escape(content: Bytes, at: np.uint64, end: np.uint64) -> np.uint64:
     for place in range(1, 5):
         if not _HEXADECIMAL[content[at + np.uint64(place)]]:
             return NOWHERE
-    is_high = content[at + ONE] | np.uint8(0x20) == _D
-    if is_high and content[at + ONE + ONE] >= np.uint8(ord("8")):
-        return NOWHERE
     return at + _FIVE
 
 

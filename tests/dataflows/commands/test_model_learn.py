@@ -242,3 +242,17 @@ def test_releases_with_positions_left_out_are_refused(tmp_path: Path) -> None:
     pipeline.write_text(grr + "budget: {total: 4, window: 10}\n")
     said = refusal(tmp_path, "--released-by", pipeline)
     assert "grr.yaml: budget.window: positions without a release are not in the sanitized" in said
+
+
+def test_only_what_is_read_of_a_line_counts(tmp_path: Path) -> None:
+    history = written(tmp_path, ZONES)
+    plain = learned(tmp_path, history, "--value", "zone")
+    (tmp_path / "model.json").unlink()
+    odd = [line[:-1] + ', "y": "\\ud83d", "n": 1e999}' for line in history.read_text().splitlines()]
+    history.write_text("\n".join(odd))
+    assert learned(tmp_path, history, "--value", "zone").transition == plain.transition
+    (tmp_path / "model.json").unlink()
+    history.write_text('{"user": "a", "zone": "\\ud83d"}')
+    assert "field zone is neither text nor an integer" in refusal(
+        tmp_path, history, "--value", "zone"
+    )

@@ -4,14 +4,21 @@ The readers are ones that a test moves by hand.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.metrics import Metrics
-from fugu.dataflows.copies.covering import Demand
+from fugu.dataflows.copies.covering import CoveringIntake, Demand
 from fugu.dataflows.flows import policy_wait
+from fugu.dataflows.flows.policies import PoliciesPlan
+from fugu.dataflows.flows.policy_source import Covering
 from fugu.dataflows.flows.policy_wait import PolicyEnd, PolicyWait
+from fugu.dataflows.kafka.client import Reader
+from fugu.dataflows.kafka.release_times import ReleaseTimes
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.stages.log_entries import COVERED_KEY, POLICIES_KEY
 from tests.dataflows.flows.test_policy_wait import TOPIC, Topic, until
@@ -89,3 +96,46 @@ def test_an_empty_log_asks_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert owner.wait.offset is None
     owner.demand.close()
     assert owner.stop.requested
+
+
+class Read(Topic):
+    """A topic of policies that is read to its end."""
+
+    def poll(self, max_records: int) -> list[Batch]:
+        return []
+
+    def position(self, partition: int) -> int:
+        return 10
+
+
+@dataclass
+class Place:
+    partition: int = 0
+    position: int = 10
+    touched: bool = True
+
+
+def test_no_mark_is_in_a_transaction_with_changes_which_may_be_aborted(owner: Owner) -> None:
+    """Somebody who has seen it there would write a copy, and the changes would never count."""
+    plan = SimpleNamespace(
+        fingerprint=SimpleNamespace(source_topic=TOPIC),
+        max_batch=10,
+        is_ready=lambda batch: True,
+        metrics=Metrics(),
+    )
+    times = ReleaseTimes(TOPIC, plan.metrics)
+    intake = CoveringIntake(cast("PoliciesPlan", plan), cast("Reader", Read()), times)
+    intake._demand, own = owner.demand, Place()
+    until(lambda: owner.policies.asked == 1)
+    assert [intake.next({0: own}) for _ in range(50)] == [[]] * 50
+    own.touched = False
+    marks = list[Batch]()
+
+    def is_marked() -> bool:
+        marks.extend(mark for _, mark in intake.next({0: own}))
+        return bool(marks)
+
+    until(is_marked)
+    [mark] = marks
+    assert isinstance(mark, Covering)
+    assert mark.covers == 9

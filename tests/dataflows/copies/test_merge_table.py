@@ -64,9 +64,9 @@ def progress(position: int) -> Progress:
 
 
 def read(log: list[Entry]) -> ChainReader[MergeTable]:
-    reader = ChainReader("state", PARTITIONS, fresh)
-    for key, value in log:
-        reader.take(key, value)
+    reader = ChainReader("state", PARTITIONS, fresh, lambda _, offset, key, value: value)
+    for offset, (key, value) in enumerate(log):
+        reader.take(offset, key, value)
     reader.require_whole()
     return reader
 

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from fugu.dataflows.copies.last_change import LastChange
 from fugu.dataflows.copies.merge_table import MergeTable
-from fugu.dataflows.copies.no_rows import NoRows
 from fugu.dataflows.flows.merger import Merger
 from fugu.dataflows.flows.merging import MergingPlan
-from fugu.dataflows.flows.policies import PoliciesPlan
+from fugu.dataflows.flows.policies import Changes, PoliciesPlan
 from fugu.dataflows.flows.stopped_beside import BesideShards, MergeOnDisk, stopped_beside
 from fugu.dataflows.flows.written_state import StoppedMerge, StoppedReader
+from fugu.dataflows.stages.log_entries import PolicyChange
 from fugu.dataflows.stages.merging import MergeState
 from fugu.dataflows.state.changelog import Chain
 from fugu.dataflows.state.directory import StateDirectory
@@ -82,6 +83,16 @@ def test_a_reader_of_policies_keeps_how_far_it_is_and_nothing_else(tmp_path: Pat
     )
     with stopped_beside(exchanged(tmp_path, "policies", stopped), BesideShards) as found:
         assert found.position == 40
-    table = NoRows()
+    table = LastChange()
     table.apply(table.take_everything())
     assert len(table) == 0
+
+
+def test_every_change_names_the_one_before_wherever_batches_and_copies_end() -> None:
+    changes = [PolicyChange(b"{}", offset) for offset in (2, 5, 6)]
+    table = LastChange()
+    first = table.chained(Changes(0, changes=changes[:2]))
+    heir = LastChange()
+    heir.apply(table.take_changes())
+    told = [*first.changes, *heir.chained(Changes(0, changes=changes[2:])).changes]
+    assert [one.after for one in told] == [0, 3, 6]

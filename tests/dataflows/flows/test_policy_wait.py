@@ -33,7 +33,9 @@ class Topic(Reader):
             raise KafkaUnavailable("nobody answers")
         return {partition: Bounds(0, self.end) for partition in partitions}
 
-    def assign(self, offsets: Mapping[int, int]) -> None: ...
+    def assign(
+        self, offsets: Mapping[int, int], epochs: Mapping[int, int] | None = None
+    ) -> None: ...
 
     def poll(self, max_records: int) -> list[Batch]:
         return []

@@ -38,7 +38,7 @@ TABLE = {
     "copies/by_user_positions.py Positions._require_there": GIVEN,
     "copies/copy.py Copy._take_over": GIVEN,
     "copies/moving_parts.py MovingPart.require_own": COMMAND,
-    "copies/no_rows.py NoRows.apply": GIVEN,
+    "copies/last_change.py LastChange.apply": GIVEN,
     "copies/moving_back.py _complete": COMMAND,
     "copies/moving_back.py _moved": COMMAND,
     "copies/moving_back.py _present": COMMAND,
@@ -59,6 +59,8 @@ TABLE = {
     "stages/log_entries.py read_entry": LATER + "a process of another version writes to the log",
     "state/chain_reader.py ChainReader.require_whole": GIVEN,
     "state/changelog.py read": GIVEN,
+    "state/state_topic.py StateTopic._require_no_other_seal": LOOK,
+    "state/state_topic.py StateTopic.put": LATER + "something else floods the state topic",
     "state/state_topic.py StateTopic.create": LATER
     + "the state topic has other partitions than the source, when a state begins",
     "state/state_topic.py StateTopic.read": LOOK,

@@ -18,7 +18,7 @@ class Marked(Reader):
         self.due = [Batch(0, [5, 6], [0, 0], [b"a", b"b"], [b"1", b"2"], [[], []])]
         self.at: int | None = None
 
-    def assign(self, offsets: Mapping[int, int]) -> None:
+    def assign(self, offsets: Mapping[int, int], epochs: Mapping[int, int] | None = None) -> None:
         self.at = offsets[0]
 
     def poll(self, max_records: int) -> list[Batch]:

@@ -17,7 +17,9 @@ class Lists(Reader):
         self.polled: list[list[Batch]] = []
         self.polls = 0
 
-    def assign(self, offsets: Mapping[int, int]) -> None: ...
+    def assign(
+        self, offsets: Mapping[int, int], epochs: Mapping[int, int] | None = None
+    ) -> None: ...
 
     def poll(self, max_records: int) -> list[Batch]:
         self.polls += 1

@@ -1,5 +1,6 @@
 """CloudEvents in both modes, changes of Debezium, and numbers that are written as text."""
 
+import base64
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -11,7 +12,10 @@ import pytest
 from fugu.dataflows.base.batches import Batch, Decoded, Header, Reason
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.contributions import SetContributions
+from fugu.dataflows.records.json_fields import LATEST_TIMESTAMP
 from tests.dataflows.pipeline.pipeline_files import PIPELINE, configured, read, read_error
 
 EVENTS = """value: data.zone
@@ -188,6 +192,138 @@ def test_text_is_a_number_only_where_that_was_asked_for(tmp_path: Path) -> None:
     found = decoded(codec, *[({"bpm": one, "at": 1}, []) for one in wrong])
     assert {reason for reason, _ in refusals(found)} <= {Reason.WRONG_TYPE, Reason.NOT_FINITE}
     assert len(found.dead.offsets) == len(wrong)
+
+
+INTEGERS = "operator: {kind: grr, alphabet: [0, 1, 2], epsilon: 1.0}\n"
+BETWEEN = PIPELINE[: PIPELINE.index("operator:")], PIPELINE[PIPELINE.index("sink:") :]
+
+
+def coercing(directory: Path, operator: str, unit: str, *, coerce: bool = True) -> Codec:
+    source = f"value: x\n  timestamp: {{field: at, format: {unit}}}"
+    text = operator.join(BETWEEN).replace("value: zone", source + "\n  coerce: numbers" * coerce)
+    return configure(read(directory, text)).codec
+
+
+@pytest.mark.parametrize("written", [b"1", b"1.0", b"10e-1", b'"1"', b'"1.0"', b'"1e0"'])
+def test_an_alphabet_of_integers_takes_whole_numbers_however_they_are_written(
+    written: bytes, tmp_path: Path
+) -> None:
+    content = b'{"x": %b, "at": 1}' % written
+    codec = coercing(tmp_path, INTEGERS, "epoch-ms")
+    assert decoded(codec, (content, [])).values.tolist() == [1]
+    assert decoded(codec, *[(content, [])] * 20).values.tolist() == [1] * 20
+    strict = decoded(coercing(tmp_path, INTEGERS, "epoch-ms", coerce=False), (content, []))
+    assert refusals(strict) == ([] if written == b"1" else [(Reason.WRONG_TYPE, "x")])
+
+
+def test_sets_of_integers_take_them_too() -> None:
+    codec = Codec(SetContributions(Alphabet("x", [0, 1, 2])), 1_000, numbers=("x",))
+    found = decoded(codec, ({"x": [1.0, "2", 0]}, []), ({"x": [1.5]}, []), ({"x": [["1"]]}, []))
+    assert found.values.tolist() == [[0, 7]]
+    assert refusals(found) == [(Reason.WRONG_TYPE, "x")] * 2
+
+
+@pytest.mark.parametrize(
+    ("written", "refusal"),
+    [
+        (b"1.5", Reason.WRONG_TYPE),
+        (b"-0.5", Reason.WRONG_TYPE),
+        (b"true", Reason.WRONG_TYPE),
+        (b"9007199254740993.0", Reason.OUTSIDE_DOMAIN),
+        (b"1e300", Reason.WRONG_TYPE),
+        (b"1e400", Reason.NOT_FINITE),
+        (b"3.0", Reason.OUTSIDE_DOMAIN),
+    ],
+)
+def test_other_numbers_are_no_symbols(written: bytes, refusal: Reason, tmp_path: Path) -> None:
+    found = decoded(coercing(tmp_path, INTEGERS, "epoch-ms"), (b'{"x": %b, "at": 1}' % written, []))
+    assert refusals(found) == [(refusal, "x")]
+
+
+@pytest.mark.parametrize(
+    ("unit", "written", "milliseconds"),
+    [
+        ("epoch-s", b"1767225600.25", TIME),
+        ("epoch-s", b'"1767225600.25"', TIME),
+        ("epoch-s", b"1767225600.001", 1_767_225_600_001),
+        ("epoch-s", b"1767225600.0019999", 1_767_225_600_001),
+        ("epoch-s", b"1.76722560025e9", TIME),
+        ("epoch-s", b"1767225600.0", 1_767_225_600_000),
+        ("epoch-s", b"0.0005", 0),
+        ("epoch-s", b"253402300799.999", LATEST_TIMESTAMP),
+        ("epoch-ms", b"1767225600250.0", TIME),
+        ("epoch-ms", b"1767225600250.9", TIME),
+    ],
+)
+def test_a_time_may_have_a_fraction_and_parts_of_milliseconds_are_cut_off(
+    unit: str, written: bytes, milliseconds: int, tmp_path: Path
+) -> None:
+    content = b'{"x": 1, "at": %b}' % written
+    codec = coercing(tmp_path, INTEGERS, unit)
+    assert list(decoded(codec, (content, [])).timestamps) == [milliseconds]
+    assert list(decoded(codec, *[(content, [])] * 20).timestamps) == [milliseconds] * 20
+    strict = decoded(coercing(tmp_path, INTEGERS, unit, coerce=False), (content, []))
+    assert refusals(strict) == [(Reason.WRONG_TYPE, "at")]
+
+
+@pytest.mark.parametrize(
+    ("written", "refusal"),
+    [
+        (b"-0.001", Reason.OUTSIDE_DOMAIN),
+        (b"253402300800.0", Reason.OUTSIDE_DOMAIN),
+        (b"1e300", Reason.OUTSIDE_DOMAIN),
+        (b'"-1e999"', Reason.NOT_FINITE),
+        (b"1e999", Reason.NOT_FINITE),
+        (b"[1.0]", Reason.WRONG_TYPE),
+    ],
+)
+def test_a_fraction_that_is_no_time_is_refused(
+    written: bytes, refusal: Reason, tmp_path: Path
+) -> None:
+    found = decoded(coercing(tmp_path, INTEGERS, "epoch-s"), (b'{"x": 1, "at": %b}' % written, []))
+    assert refusals(found) == [(refusal, "at")]
+
+
+UNSENT = "__debezium_unavailable_value"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        UNSENT,
+        base64.b64encode(UNSENT.encode()).decode(),
+        list(UNSENT.encode()),
+        [UNSENT],
+        {UNSENT: UNSENT},
+        {"a": [{"b": UNSENT}]},
+    ],
+)
+@pytest.mark.parametrize(
+    "operator",
+    [
+        "operator: {kind: grr, alphabet: [rest, light], other: rest, epsilon: 1.0}\n",
+        "operator: {kind: threshold_perturbation, window: 5, threshold: 3}\n",
+    ],
+)
+def test_a_value_that_debezium_did_not_send_is_none(
+    value: object, operator: str, tmp_path: Path
+) -> None:
+    source = ROWS.replace("after.zone", "after.x") + "\n  key: {field: after.user}"
+    text = operator.join(BETWEEN).replace("value: zone", source)
+    codec = configure(read(tmp_path, text)).codec
+    row = {"x": "rest", "user": "ann", "note": value}
+    found = decoded(
+        codec,
+        (change("u", None, row), []),
+        (change("u", None, row | {"x": value}), []),
+        (change("u", None, row | {"user": value}), []),
+    )
+    assert (len(found.values), list(found.keys)) == (1, [b"ann"])
+    assert refusals(found) == [
+        (Reason.UNAVAILABLE_VALUE, "after.x"),
+        (Reason.UNAVAILABLE_VALUE, "after.user"),
+    ]
+    assert (list(found.refused.keys), list(found.refused.timestamps)) == ([b"ann"], [TIME])
 
 
 def damaged(random: Random, content: bytes) -> bytes:

@@ -21,7 +21,7 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "shards": (2, "set state.shards back"),
     "secret_check": ("another-check", "restore the old one"),
     "source_topic": ("steps.raw", "correct source.topic"),
-    "source_identity": ("other-id", "the source topic was deleted and created again"),
+    "source_identity": ("other-id", "the topic of records by user (source.key.repartition)"),
     "partitions": (3, "created again with fewer partitions"),
     "sink_topic": ("steps.sanitized", "correct sink.topic"),
     "sink_identity": ("other-id", "the sink topic was deleted and created again"),
@@ -44,7 +44,6 @@ REMEMBERED_ONLY = {
     "sink_begin",
     "dead_letters_begin",
     "ledger_begin",
-    "sealed",
 }
 
 
@@ -74,6 +73,40 @@ def test_a_topic_that_was_created_again_is_named() -> None:
     other = FINGERPRINT.model_copy(update={"source_identity": "other-id"})
     with pytest.raises(StartRefused, match=f"topic {FINGERPRINT.source_topic}: was"):
         check_same(FINGERPRINT, other)
+
+
+LOG, POLICIES = "the internal log (sink.partials)", "the topic of policies (source.policies)"
+
+
+@pytest.mark.parametrize(
+    ("steps", "role", "said"),
+    [
+        (["source", "decode", "bound", "partials"], "source", "the topic of records by user"),
+        (["source", "decode", "bound", "partials"], "origin", "the source topic"),
+        (["source", "decode", "bound", "partials"], "sink", LOG),
+        (["source", "decode", "bound", "partials"], "dead_letters", "the dead-letter topic"),
+        (["log", "read", "merge", "releases", "sink"], "source", LOG),
+        (["log", "read", "merge", "releases", "sink"], "sink", "the sink topic"),
+        (["policies", "read", "changes"], "source", POLICIES),
+        (["policies", "read", "changes"], "sink", LOG),
+        (["source", "decode", "sanitize"], "source", "the topic of records by user"),
+        (["source", "decode", "sanitize"], "sink", "the sink topic"),
+    ],
+)
+def test_what_was_created_again_is_called_what_it_is_and_the_advice_can_be_followed(
+    steps: list[str], role: str, said: str
+) -> None:
+    before = FINGERPRINT.model_copy(update={"steps": steps})
+    other = before.model_copy(update={f"{role}_identity": "other-id"})
+    with pytest.raises(StartRefused) as caught:
+        check_same(before, other, in_kafka=True)
+    text, streams = str(caught.value), "sanitize" in steps
+    assert f"{said}" in text
+    assert "was deleted and created again" in text
+    reads_source = role == "origin" or "by user" in said
+    assert ("What was spent stays in the state" in text) == (not streams and not reads_source)
+    assert ("fugu migrate" in text) == (streams and not reads_source)
+    assert ("These commands change" in text) == ("fugu migrate" in text)
 
 
 @pytest.mark.parametrize("field", ["secret_check", "law", "reading"])

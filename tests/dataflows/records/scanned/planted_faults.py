@@ -38,7 +38,7 @@ def _table(name: str, some: bytes, entry: int) -> object:
 
 
 FAULTS: dict[str, tuple[str, str, Callable[[], object]]] = {
-    "lone surrogates": ("texts", "_D", lambda: np.uint8(0)),
+    "texts with escapes": ("objects", "ESCAPED_TEXT", lambda: np.uint8(17)),
     "unknown escapes": ("texts", "_ESCAPED", lambda: _table("_ESCAPED", b"ax0' U", 1)),
     "escapes of any digits": ("texts", "_HEXADECIMAL", lambda: np.ones(256, dtype=np.uint8)),
     "control characters": ("texts", "_CLASSES", lambda: _table("_CLASSES", bytes(range(32)), 0)),
@@ -48,7 +48,7 @@ FAULTS: dict[str, tuple[str, str, Callable[[], object]]] = {
         lambda: _table("_CLASSES", bytes(range(128, 256)), 0),
     ),
     "characters of any length": ("texts", "_after_character", lambda: lambda _, at, end: at + 1),
-    "numbers beyond doubles": ("numerals", "_FINITE_EXPONENT", lambda: 9),
+    "numbers beyond doubles": ("numerals", "OTHER_NUMBER", lambda: np.uint8(1)),
     "long integers": ("numerals", "_INTEGER_DIGITS", lambda: 30),
     "decimals of many digits": ("numerals", "_DECIMAL_DIGITS", lambda: 19),
     "other whitespace": ("objects", "_TAB", lambda: 11),

@@ -1,6 +1,7 @@
 """Compare what compiled code reads from columns of bytes with what the codec reads."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -187,6 +188,25 @@ def test_no_record_is_read_beyond_its_bounds(tmp_path: Path) -> None:
     )
     environment = {"NUMBA_BOUNDSCHECK": "1", "FUGU_CACHE_DIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", program], env={**os.environ, **environment}, check=True)
+
+
+def guarded(first_seed: int, records: int, too_many: int = 0) -> "subprocess.CompletedProcess[str]":
+    """Scan records between pages that nobody may read."""
+    program = [sys.executable, "-m", "tests.dataflows.records.scanned.guarded"]
+    arguments = map(str, (first_seed, records, too_many))
+    return subprocess.run([*program, *arguments], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_compiled_code_touches_no_byte_beside_a_record() -> None:
+    done = guarded(1, 20_000)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 15_000
+
+
+@pytest.mark.slow
+def test_a_byte_too_many_ends_the_process_by_its_guard() -> None:
+    assert guarded(1, 2_000, too_many=1).returncode == -signal.SIGSEGV
 
 
 @pytest.mark.slow

@@ -206,6 +206,14 @@ def test_a_change_is_told_once_where_a_late_request_left_a_copy() -> None:
     assert told == {5: (4, [b"add@5", b"remove@5"], [500, 1])}
 
 
+def test_a_change_that_somebody_copies_out_of_an_aborted_transaction_hides_none_before_it() -> None:
+    """The one before was aborted, too; both come again, in their order."""
+    add, remove = PolicyChange(b"add", 0, after=0), PolicyChange(b"remove", 1, after=1)
+    entries: list[Entry] = [remove, add, remove, sums(0, 5), PoliciesCovered(3)]
+    told = released(merging(partitions=1), entries)
+    assert told == {5: (4, [b"add@5", b"remove@5"], [500, 1])}
+
+
 def test_waiting_for_long_takes_little_state_and_releases_no_tick_early() -> None:
     """Marks come when all ticks are complete; each lets out those that it is for, or fewer."""
     merge = merging(partitions=1)

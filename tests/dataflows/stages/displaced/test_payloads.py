@@ -61,7 +61,7 @@ def test_a_neighbour_that_is_nested_deeply_stops_nobody(tmp_path: Path) -> None:
     nested = b'{"at": 1, "bpm": 1e1, "other": ' + b"[" * 1010 + b"]" * 1010 + b"}"
     run = Running(pipeline_file(tmp_path, {}, FIRST))
     run.feed([(b"a", nested), (b"a", b'{"at": 1, "bpm": 71}')])
-    assert run.dead == [(0, "outside_domain", "bpm")]
+    assert not run.dead
 
 
 def test_a_null_is_refused_or_no_value(tmp_path: Path) -> None:

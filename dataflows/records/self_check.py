@@ -6,6 +6,7 @@ from functools import cache
 import orjson
 
 from fugu.dataflows.base.columns import OptionalByteColumn
+from fugu.dataflows.records.lenient_json import lenient
 from fugu.dataflows.records.scanned.compiled_numerals import (
     DECIMAL,
     INTEGER,
@@ -38,6 +39,7 @@ _TYPES: dict[int, set[type]] = {
     int(LIST): {list},
     int(OBJECT): {dict},
 }
+_MAY_BE_ODD = {ESCAPED_TEXT, OTHER_NUMBER}
 _WRITTEN_AGAIN = {INTEGER, DECIMAL, TEXT, TRUE, FALSE, NULL}
 _VALUES = (
     b'"" "text" "\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xa1" "\xef\xbf\xbf" "\xf4\x8f\xbf\xbf" "\x7f" '
@@ -83,8 +85,18 @@ def _is_read(record: bytes, kind: int, text: bytes) -> bool:
     """Return whether orjson reads the field of a record as the scanner does."""
     try:
         value = orjson.loads(record)[_FIELD]
-    except (orjson.JSONDecodeError, KeyError):
+    except orjson.JSONDecodeError:
+        return kind in _MAY_BE_ODD and _is_odd_json(record)
+    except KeyError:
         return False
     if type(value) not in _TYPES[kind]:
         return False
     return kind not in _WRITTEN_AGAIN or orjson.dumps(value) == text
+
+
+def _is_odd_json(record: bytes) -> bool:
+    """Return whether nothing but what no program can hold keeps orjson from reading a record."""
+    try:
+        return lenient(record).is_json
+    except orjson.JSONDecodeError:
+        return False
