@@ -154,6 +154,7 @@ class ChainReader(Generic[Table]):
         """Begin with a whole table, whatever was wrong with the generation before."""
         self.chain, self._problem = Chain(self.chain.partition, generation), ""
         self.table, self.header, self._other = self._fresh(), None, None
+        self._harmed_blocks = False
 
     def _note_version(self, place: Place, other: OtherVersion) -> None:
         """Note the first block of another version, unless something was wrong before it."""
