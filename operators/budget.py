@@ -206,12 +206,8 @@ class Budgeted(BudgetInside, ExhaustibleMechanism, RunningMechanism):
         }
 
     def law_digest(self) -> bytes:
-        return self.law_digest_of(self.implementation, self.mechanism.law_digest())
-
-    def law_digest_of(self, implementation: int, inside: bytes) -> bytes:
-        """Return the digest of this budget over a mechanism with this implementation and law."""
         own = self._total_units, self.window or 0, self.when_exhausted
-        return binding_digest("budgeted", implementation, inside, *own)
+        return binding_digest("budgeted", self.implementation, self.mechanism.law_digest(), *own)
 
     @cached_property
     def _total_units(self) -> int:

@@ -54,7 +54,7 @@ def model_document(alphabet: list[str]) -> dict[str, object]:
         rows.append([share / sum(row) for share in row])
     return {
         "format": "fugu-markov-model",
-        "format_version": 1,
+        "format_version": 2,
         "description": "Activities as the bench invents them.",
         "alphabet": alphabet,
         "prior": _mean(rows),

@@ -12,7 +12,6 @@ from fugu.dataflows.base.visible import visible
 from fugu.operators.estimates.model_check import ModelCheck
 
 _SHOWN = 40
-_COLUMNS_SHOWN = ("estimate", "low", "high")
 
 
 class ModelAlarm(UserWarning):

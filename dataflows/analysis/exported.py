@@ -79,7 +79,7 @@ def read_files(
             promise = Promise.read(orjson.dumps(document))
             if promise is None:
                 raise CannotBeEstimated(
-                    f"{path}: holds a promise of a later version of Fugu; install that"
+                    f"{path}: holds a promise that is damaged; export the topic again"
                 )
             promises[promise.key] = promise
             keys[-1].append(promise.key)

@@ -104,9 +104,7 @@ def given_promise(given: Given) -> Promise:
     inner = document.get("promise", document) if isinstance(document, dict) else None
     found = Promise.read(orjson.dumps(inner))
     if found is None:
-        raise CannotBeEstimated(
-            "promise: is not what fugu explain PIPELINE --json prints, or that of a later version"
-        )
+        raise CannotBeEstimated("promise: is not what fugu explain PIPELINE --json prints")
     return found
 
 

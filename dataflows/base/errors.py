@@ -49,6 +49,19 @@ class StartRefused(FuguError):
     """Report that starting could reset a budget or release one truth twice."""
 
 
+class OtherVersion(StartRefused):
+    """Report that another version of Fugu wrote something, in a format that this one cannot
+    read."""
+
+    def __init__(self, what: str, found: object, read: int) -> None:
+        super().__init__(
+            f"{what} has format {found}: another version of Fugu wrote it, and this version reads "
+            f"format {read} alone. Run the version that wrote it; nothing is lost."
+        )
+        self.found = found
+        self.read = read
+
+
 class AddressInUse(FuguError):
     """Report that something else listens where numbers are to be served; it may stop."""
 

@@ -13,13 +13,11 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, PlainSerializer, SerializationInfo
+from pydantic import AfterValidator
 
 Step = str | int
 """The name of a field of an object, or the place of an item in a list."""
 
-AS_READ = "as records are read"
-"""The context in which a section is written as its meaning, for the digest of a state."""
 _PART = re.compile(r"`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[^.\[\]`]+)")
 _PLACE = re.compile(r"\[(?P<place>0|[1-9][0-9]{0,3})\]")
 _SPECIAL = frozenset(".[]`")
@@ -149,15 +147,5 @@ def _canonical(text: str) -> str:
     return text_of(steps_of(text))
 
 
-def _as_read(text: str, about: SerializationInfo) -> object:
-    """Return a single name bare, as digests of before have it; a path unlike any name."""
-    if about.context != AS_READ:
-        return text
-    steps = steps_of(text)
-    return steps[0] if len(steps) == 1 else {"path": list(steps)}
-
-
-FieldName = Annotated[
-    str, AfterValidator(_canonical), PlainSerializer(_as_read, return_type=object)
-]
+FieldName = Annotated[str, AfterValidator(_canonical)]
 """A field of a record in a pipeline file: a name, or a path to it."""

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, get_args
 
-from pydantic import AliasChoices, BaseModel, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel, ValidationError
 
 _MOST_PROPOSED = 3
 
@@ -122,20 +121,11 @@ def kind_instead_of(tag: str, kinds: Iterable[str]) -> str:
     return f"there is no {tag!r}{meant} fugu kinds lists all"
 
 
-def _names_of(name: str, field: FieldInfo) -> Iterator[str]:
-    """List every spelling of a key that is read."""
-    if isinstance(field.validation_alias, AliasChoices):
-        yield from (choice for choice in field.validation_alias.choices if isinstance(choice, str))
-    else:
-        yield field.alias or name
-
-
 def _paths_of(annotation: object, section: Path = ()) -> set[Path]:
     """Return every key that may be written below, with those of the sections around it."""
     paths = {path for argument in get_args(annotation) for path in _paths_of(argument, section)}
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         for name, field in annotation.model_fields.items():
-            for spelling in _names_of(name, field):
-                own = (*section, spelling)
-                paths |= {own} | _paths_of(field.annotation, own)
+            own = (*section, field.alias or name)
+            paths |= {own} | _paths_of(field.annotation, own)
     return paths

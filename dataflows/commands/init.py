@@ -173,7 +173,7 @@ def _model(alphabet: list[str]) -> str:
     others = (1.0 - _STAYS) / max(len(alphabet) - 1, 1)
     model = {
         "format": "fugu-markov-model",
-        "format_version": 1,
+        "format_version": 2,
         "description": "Invented by fugu init. Learn yours: fugu model learn.",
         "alphabet": alphabet,
         "prior": [1.0 / max(len(alphabet), 1)] * len(alphabet),

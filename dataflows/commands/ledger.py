@@ -66,8 +66,8 @@ def ledger(
         )
     for unreadable in content.unreadable:
         console.print(
-            f"{escape(unreadable.pipeline)} (over {escape(unreadable.source or 'a source')}): its "
-            "entry cannot be read. A later version of Fugu has entered it, or it is damaged."
+            f"{escape(unreadable.why)} It is about {escape(unreadable.source or 'a source')}, and "
+            "in no sum."
         )
     console.print(_streams(nearest, streams))
 

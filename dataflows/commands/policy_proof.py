@@ -117,7 +117,6 @@ def _data(history: Told, stretches: list[Stretch]) -> dict[str, object]:
     document, wrong = history.document, history.unexplained
     return {
         "figures": len(history.figures),
-        "figures_without_digest": history.without_digest,
         "explained": wrong is None,
         "first_unexplained": None
         if wrong is None
@@ -149,14 +148,8 @@ def _data(history: Told, stretches: list[Stretch]) -> dict[str, object]:
 
 def _print(console: Terminal, history: Told, stretches: list[Stretch], policy: str | None) -> None:
     document, wrong = history.document, history.unexplained
-    if history.without_digest:
-        console.print(
-            f"{counted(history.without_digest, 'figure')} of an earlier version of Fugu: nothing "
-            "can be said of them, because they have no digest.",
-            highlight=False,
-        )
     if not history.figures:
-        console.print("There are no figures with a digest yet.")
+        console.print("There are no figures yet.")
         return
     if policy is not None:
         table = folding_table(

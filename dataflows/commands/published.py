@@ -8,10 +8,9 @@ import orjson
 
 from fugu.dataflows.base.batches import Header
 from fugu.dataflows.base.errors import FuguError, KafkaUnavailable
-from fugu.dataflows.commands.former_promises import former_guarantee_id
 from fugu.dataflows.commands.output import Terminal, progress
 from fugu.dataflows.kafka.client import Bounds, Client
-from fugu.dataflows.kinds import AlphabetOperator, ResponseOperator
+from fugu.dataflows.kinds import AlphabetOperator
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.alphabet import Alphabet
@@ -32,14 +31,14 @@ def published_symbols(
 ) -> Iterator[tuple[int, Streams]]:
     """Partition by partition, every symbol that was drawn; repeated releases say nothing new.
 
-    All must have been released under the promise of the file, by this version or by 0.1.0. A
-    release that is there twice, as two owners at once would leave it, counts once. `between` says
-    where in the topic to look; everywhere, without it.
+    All must have been released under the promise of the file. A release that is there twice, as two
+    owners at once would leave it, counts once. `between` says where in the topic to look;
+    everywhere, without it.
     """
     operator, name = file.pipeline.operator, file.pipeline.sink.topic
     assert isinstance(operator, AlphabetOperator)
     domain = Alphabet(file.pipeline.source.field, operator.alphabet)
-    promises = _promises(operator, mechanism)
+    promise = guarantee_id(mechanism.guarantees())
     topic = client.topic(name)
     if topic is None:
         raise KafkaUnavailable(
@@ -55,7 +54,7 @@ def published_symbols(
                 for batch in reader.read_range(partition, bound.start, bound.end):
                     for offset, _, key, value, headers in batch.records():
                         place = f"topic {name}, partition {partition}, offset {offset}"
-                        release = _release_of(headers, promises, place, file)
+                        release = _release_of(headers, promise, place, file)
                         symbol = _fresh(value, domain, place)
                         if key is None:
                             raise FuguError(f"{place}: has no key; sink.key must not be none")
@@ -66,18 +65,9 @@ def published_symbols(
                 yield partition, streams
 
 
-def _promises(operator: AlphabetOperator, mechanism: Mechanism) -> tuple[bytes, ...]:
-    own = guarantee_id(mechanism.guarantees())
-    return (
-        (own, former_guarantee_id(mechanism)) if isinstance(operator, ResponseOperator) else (own,)
-    )
-
-
-def _release_of(
-    headers: list[Header], promises: tuple[bytes, ...], place: str, file: PipelineFile
-) -> bytes:
+def _release_of(headers: list[Header], promise: bytes, place: str, file: PipelineFile) -> bytes:
     named = dict(headers)
-    if named.get(GUARANTEE_HEADER) not in promises or RELEASE_HEADER not in named:
+    if named.get(GUARANTEE_HEADER) != promise or RELEASE_HEADER not in named:
         raise FuguError(
             f"{place}: was not released under the promise of {file.path}. Give the file that it "
             "was released with."

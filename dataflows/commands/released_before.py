@@ -92,9 +92,9 @@ def released_before(
     laws = [*state.first.former, present_law(state.fingerprints)]
     if any(laws[0].sink_begin.values()):
         raise StartRefused(
-            f"topic {laws[0].sink_topic} holds releases of a law that the state does not name: a "
-            "version of Fugu before this one continued it. What readers know cannot be computed; "
-            "keep the operator, or choose one without a model."
+            f"topic {laws[0].sink_topic} holds releases from before the state was rebuilt, whose "
+            "law it does not name. What readers know cannot be computed; keep the operator, or "
+            "choose one without a model."
         )
     periods = []
     for law in laws:

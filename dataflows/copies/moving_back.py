@@ -240,7 +240,7 @@ def _ends(plan: Plan, owned: Sequence[Owned[Any]]) -> dict[str, dict[int, int]]:
 def _of_shard(whole: Fingerprint, shard: int, shards: int) -> Fingerprint:
     """Return the fingerprint of one shard, with what it says of its own partitions."""
     own = set(map(str, range(shard, whole.partitions, shards)))
-    names = ("source_begin", "sink_begin", "dead_letters_begin", "ledger_begin", "upgraded_at")
+    names = ("source_begin", "sink_begin", "dead_letters_begin", "ledger_begin")
     within = partial(_within, own)
     changed = {name: within(getattr(whole, name)) for name in names}
     rotated = [within(epoch) for epoch in whole.rotated_at]

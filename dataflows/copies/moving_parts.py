@@ -178,10 +178,9 @@ def of_all_shards(stopped: StoppedState) -> Fingerprint:
         name: {p: at for own in stopped.fingerprints for p, at in getattr(own, name).items()}
         for name in ("source_begin", "sink_begin", "dead_letters_begin", "ledger_begin")
     }
-    upgraded = {p: at for own in stopped.fingerprints for p, at in own.upgraded_at.items()}
     epochs = zip(*(own.rotated_at for own in stopped.fingerprints), strict=True)
     rotated = [{p: at for own in epoch for p, at in own.items()} for epoch in epochs]
-    changed = {**begins, "upgraded_at": upgraded, "rotated_at": rotated, "shard": 0, "shards": 1}
+    changed = {**begins, "rotated_at": rotated, "shard": 0, "shards": 1}
     return stopped.first.model_copy(update=changed)
 
 

@@ -6,8 +6,7 @@
 `prior` is a list or "uniform". `transition` is a matrix, or sparse rows (see `model_rows`), which
 may depend on the last two symbols. `smoothing` mixes every distribution with the uniform one and is
 part of the model that the guarantee is relative to. `intervals` say how far probabilities may be
-off (`kind: robust_crr`, `within: learned`). Version 1, still read, knows matrices only and not
-`learned`, which says where a model comes from.
+off (`kind: robust_crr`, `within: learned`), and `learned` says where a model comes from.
 """
 
 from pathlib import Path
@@ -44,12 +43,12 @@ Transition = Annotated[
 class Learned(Section):
     """Say where a model comes from; what was counted is not kept.
 
-    `alphabet` says whether somebody declared the order of its symbols; older files do not.
+    `alphabet` says whether somebody declared the order of its symbols.
     """
 
     source: str
     date: str
-    alphabet: Literal["declared", "sorted"] | None = None
+    alphabet: Literal["declared", "sorted"]
 
 
 class Ends(Section):
@@ -110,7 +109,7 @@ class ModelFile(Section):
     """Hold the content of a model file, not yet checked as probabilities."""
 
     format: Literal["fugu-markov-model"]
-    format_version: Literal[1, 2]
+    format_version: Literal[2]
     description: str = ""
     learned: Learned | None = None
     alphabet: list[str] | list[int]
@@ -123,9 +122,6 @@ class ModelFile(Section):
     def _check(self) -> Self:
         if len(set(self.alphabet)) != len(self.alphabet):
             raise ValueError("alphabet: every symbol may be listed once")
-        later = self.learned or self.intervals or self.sparse_rows is not None
-        if self.format_version == 1 and later:
-            raise ValueError("sparse rows, learned and intervals need format_version: 2")
         return self
 
     @property
@@ -136,12 +132,8 @@ class ModelFile(Section):
 
     @property
     def has_sorted_alphabet(self) -> bool:
-        """Return whether learning has put the symbols in order, or may have."""
-        if self.learned is None:
-            return False
-        if self.learned.alphabet is None:
-            return self.alphabet == sorted(self.alphabet)
-        return self.learned.alphabet == "sorted"
+        """Return whether learning has put the symbols in order."""
+        return self.learned is not None and self.learned.alphabet == "sorted"
 
     def model(self) -> Model:
         """Return the model; `ValueError` names the row that is not a probability distribution."""

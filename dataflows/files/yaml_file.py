@@ -21,7 +21,6 @@ Content = TypeVar("Content", bound=Section)
 
 LARGEST_FILE = 4 * 2**20
 MOST_NODES = 200_000
-_NULL = "tag:yaml.org,2002:null"
 
 
 class _TooManyNodes(Exception):
@@ -69,17 +68,6 @@ class _Loader(yaml.SafeLoader):
             problem = "an integer does not fit into 64 bits"
             raise _UnusableValue(problem=problem, problem_mark=node.start_mark)
         return value
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Return a mapping whose key `null` is that word, as people mean it who write it."""
-        node.value = [(_as_word(key), value) for key, value in node.value]
-        return super().construct_mapping(node, deep)
-
-
-def _as_word(key: yaml.Node) -> yaml.Node:
-    if key.tag == _NULL and key.value == "null":
-        return yaml.ScalarNode("tag:yaml.org,2002:str", key.value, key.start_mark, key.end_mark)
-    return key
 
 
 _Loader.add_implicit_resolver(

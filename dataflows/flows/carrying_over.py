@@ -15,7 +15,7 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.fingerprint import Fingerprint
-from fugu.dataflows.state.former_rows import Start
+from fugu.dataflows.state.row_table import Start
 from fugu.operators.carrying.carry import Carry, carry_between, places_of
 from fugu.operators.mechanism import Array, ExhaustibleMechanism, Integers, Mechanism, State
 

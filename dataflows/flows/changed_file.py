@@ -4,7 +4,6 @@ Kafka is not asked.
 """
 
 from fugu.dataflows.flows.found_partitioner import as_begun
-from fugu.dataflows.flows.sections import layout_of
 from fugu.dataflows.flows.state_directories import stored_fingerprint
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.mechanisms import configure
@@ -29,7 +28,6 @@ def require_going_on(file: PipelineFile) -> None:
         "operator": mechanism.kind,
         "implementation": mechanism.implementation,
         "law": mechanism.law_digest().hex(),
-        "layout": layout_of(pipeline),
         "reading": reading_digest(pipeline),
         "version": pipeline.version,
         "key_epoch": keys.epoch,

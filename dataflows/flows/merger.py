@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from fugu.dataflows.base.errors import without_values
 from fugu.dataflows.base.standing import Standing, Told
 from fugu.dataflows.flows.policy_wait import PolicyWait
-from fugu.dataflows.policies.longer_intervals import longer_intervals
 from fugu.dataflows.policies.zone_changes import Clocks
 from fugu.dataflows.stages.log_entries import Asking, Entry, MechanismPlan
 from fugu.dataflows.stages.merging import MergeState, Merging
@@ -100,9 +99,6 @@ class Merger:
         assert isinstance(mechanism, ChangeableMechanism)
         clocks.require_settled(self.state.clocks, mechanism.settled(self.state.mechanism))
         self.state.clocks = clocks.transitions
-        [changes] = self.state.mechanism["changes"].tolist()
-        for warning in longer_intervals(clocks.document.policies, changes):
-            log.warning("%s", warning)
 
     def show(self) -> None:
         """Show how far the merge is, and what it waits for."""

@@ -6,9 +6,7 @@
 Items are batches keyed by partition; nothing is exchanged between workers.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, ClassVar, Generic
 
 import bytewax.operators as op
@@ -26,12 +24,7 @@ from fugu.dataflows.records.registered import Registered
 from fugu.dataflows.records.time_units import EARLIEST_MEANT
 from fugu.dataflows.stages.stage import Made, Stage
 from fugu.dataflows.stages.stateful_step import Sanitize
-from fugu.dataflows.state.fingerprint import Fingerprint
-from fugu.dataflows.state.former_rows import FormerRows
 from fugu.operators.integer_column import column_of
-
-Former = Callable[[Fingerprint, int], FormerRows | None]
-"""Gives what the version of Fugu before may have left in the row log of a partition."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +33,6 @@ class PartitionsPlan(Plan, Generic[Made]):
 
     stage: Stage[Made]
     codec: Codec
-    former: Former
     unknown: dict[int, frozenset[int]] = field(default_factory=dict, init=False)
     """Offsets of records whose schema was unknown before a restart."""
 
@@ -118,5 +110,4 @@ class PartitionsPlan(Plan, Generic[Made]):
             pointer,
             self.finishing,
             self.writes,
-            partial(self.former, self.fingerprint),
         )

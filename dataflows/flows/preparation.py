@@ -2,7 +2,6 @@
 
 import logging
 from contextlib import closing
-from functools import partial
 from typing import Any, TypeVar
 
 from fugu.dataflows.base.errors import ConfigurationError
@@ -12,15 +11,11 @@ from fugu.dataflows.flows.first_start import (
     own_begin,
     require_keys_without_a_past,
 )
-from fugu.dataflows.flows.former_stages import former_rows
 from fugu.dataflows.flows.found_partitioner import with_partitioner
 from fugu.dataflows.flows.given import Given
 from fugu.dataflows.flows.pipeline_entry import pipeline_entry
 from fugu.dataflows.flows.plan import Plan
-from fugu.dataflows.flows.sections import (
-    is_merged,
-    layout_of,
-)
+from fugu.dataflows.flows.sections import is_merged
 from fugu.dataflows.flows.state_directories import shard_directories, stored_fingerprint
 from fugu.dataflows.flows.state_in_kafka import find_state
 from fugu.dataflows.kafka.client import Topic
@@ -151,8 +146,7 @@ class Preparation:
 
     def reading(self, stage: Stage[Any]) -> dict[str, Any]:
         """Return the parts of a plan that reads the source."""
-        former = partial(former_rows, self.pipeline, self.mechanism)
-        return {"stage": stage, "codec": self.codec, "former": former}
+        return {"stage": stage, "codec": self.codec}
 
     def publisher(self, source: Topic) -> Publisher:
         """Return a publisher of its own for each plan, because pseudonyms are remembered by one
@@ -252,7 +246,6 @@ class Preparation:
             sink_begin={},
             dead_letters_begin={},
             ledger_begin={},
-            layout=layout_of(pipeline),
             origin_topic="" if self.origin is None else self.origin.name,
             origin_identity="" if self.origin is None else self.origin.identity,
         )

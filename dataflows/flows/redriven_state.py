@@ -173,9 +173,7 @@ def _write(exchange: Exchange, stopped: _Stopped, tables: Mapping[int, RowTable]
         changed = {
             "source_begin": begin,
             "dead_letters_begin": dead_letters,
-            "upgraded_at": {},
             "redriven": stored.redriven + 1,
-            "format": 2,
             "former": former,
         }
         fingerprint, stage = stored.model_copy(update=changed), plan.stage

@@ -194,7 +194,6 @@ class Rewriting:
         rotated_at = zip(*(one.rotated_at for one in self.state.fingerprints), strict=True)
         changed = first.model_copy(
             update={
-                "format": 2,
                 "shard": shard,
                 "shards": self.layout.shards,
                 "partitions": self.layout.partitions,
@@ -206,7 +205,6 @@ class Rewriting:
                     {p: offset for begun in epoch for p, offset in begun.items()}
                     for epoch in rotated_at
                 ],
-                "upgraded_at": {},
                 "former": former,
                 "partitions_begun": first.partitions_at_first if self._is_aggregate else 0,
             }

@@ -57,11 +57,6 @@ def reports_spending(pipeline: Pipeline) -> bool:
     return budget is not None and budget.window is None and pipeline.sink.key != "none"
 
 
-def layout_of(pipeline: Pipeline) -> int:
-    """Return how often what is kept beside a mechanism's own columns has changed, and once more."""
-    return 1 if pipeline.operator.in_ticks() is None else 2
-
-
 def summing_of(
     operator: AggregateOperator,
     mechanism: Mechanism,

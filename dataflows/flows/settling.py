@@ -239,9 +239,7 @@ class Settling:
             every[stored.sink_topic] = sorted(names)
         return stored.model_copy(
             update={
-                "format": 2,
                 "former": [*stored.former, ended],
-                "upgraded_at": {},
                 "strangers": every,
                 **{
                     name: {place: at for place, at in offsets.items() if place in own}

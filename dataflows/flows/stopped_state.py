@@ -9,7 +9,6 @@ from pathlib import Path
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.flows.bounding import BoundingPlan
-from fugu.dataflows.flows.former_stages import former_rows
 from fugu.dataflows.flows.plan import flow_name
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.source import part_name
@@ -155,8 +154,7 @@ def newest_tables(
     for partition in stored.own_partitions:
         content = resumed_blocks(directory.rows, partition, pointers.get(partition))
         if (first := next(content, None)) is not None:
-            former = former_rows(file.pipeline, mechanism, stored, partition)
-            yield partition, read_rows(chain([first], content), columns, ends, former)
+            yield partition, read_rows(chain([first], content), columns, ends)
 
 
 def _pointers(directory: StateDirectory) -> dict[int, bytes]:

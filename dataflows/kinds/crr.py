@@ -17,7 +17,6 @@ class CrrOperator(ConditionalInTimeOperator):
     """Release one symbol, drawn from what the model and all releases so far make likely."""
 
     order = 100
-    former_keys = frozenset({"accept_unsound"})
 
     kind: Literal["crr"]
     mode: Mode = "optimal"

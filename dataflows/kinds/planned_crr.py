@@ -23,7 +23,6 @@ class PlannedCrrOperator(ConditionalInTimeOperator):
     )
     protected = "a user's sequence of bits, with the model and without one, per release"
     mechanism_class = PlannedRelease
-    former_keys = frozenset({"accept_unsound", "mode", "distance", "kernel"})
 
     kind: Literal["planned_crr"]
     epsilon: Annotated[Epsilon, Field(le=50)]

@@ -6,7 +6,6 @@ from typing import Self
 import orjson
 from pydantic import Field, model_validator
 
-from fugu.dataflows.base.field_paths import AS_READ
 from fugu.dataflows.base.logs import LogFormat
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.connection import LONGEST_TRANSACTION, Kafka
@@ -209,15 +208,14 @@ def reading_digest(pipeline: Pipeline) -> str:
     where records are read again, a release that differs is recognised.
     """
     read = pipeline.operator.model_dump(
-        mode="json", by_alias=True, include=set(pipeline.operator.reads), context=AS_READ
+        mode="json", by_alias=True, include=set(pipeline.operator.reads)
     )
     ticks = read.get("ticks")
     if isinstance(ticks, dict):
         ticks.pop("max_jump", None)
         ticks.pop("stream_time", None)
-    included = {"value", "timestamp", "partitioner", "dedupe"}
-    included |= {key for key in ("format", "coerce", "key") if key in pipeline.source.non_defaults}
-    source = pipeline.source.model_dump(include=included, context=AS_READ, warnings=False)
+    included = {"value", "timestamp", "partitioner", "dedupe", "format", "coerce", "key"}
+    source = pipeline.source.model_dump(include=included, warnings=False)
     if isinstance(pipeline.source.format, RecordFormat):
         source["format"] = pipeline.source.format.as_read
     content = orjson.dumps([source, read], option=orjson.OPT_SORT_KEYS)

@@ -39,22 +39,13 @@ def read_guarantee(data: dict[str, Any]) -> Guarantee:
         for name in ("accounting", "assumptions", "not_covered")
     }
     epsilon = inf if data["epsilon"] is None else data["epsilon"]
-    typed = {"neighbours": read_neighbours(data["neighbours"]), "loss": _read_loss(data["loss"])}
-    return checked_guarantee(Guarantee(**{**data, **points, **lists, **typed, "epsilon": epsilon}))
-
-
-def checked_guarantee(guarantee: Guarantee) -> Guarantee:
-    """Return a promise that was read from JSON; `ValueError` for one that none can be."""
+    typed = {"neighbours": _read_neighbours(data["neighbours"]), "loss": _read_loss(data["loss"])}
+    guarantee = Guarantee(**{**data, **points, **lists, **typed, "epsilon": epsilon})
     if guarantee.per in ("window", "period") and guarantee.window is None:
         raise ValueError("window: missing")
     if 0 in (guarantee.window, guarantee.tick_milliseconds):
         raise ValueError("window, tick_milliseconds: must be at least 1")
     return checked(guarantee)
-
-
-def read_neighbours(data: dict[str, Any]) -> Neighbours:
-    """Return the neighbouring relation."""
-    return checked(Neighbours(**{**data, "kept": tuple(data["kept"])}))
 
 
 def point_in_words(name: str, words: str) -> Point:
@@ -67,9 +58,12 @@ def read_point(data: dict[str, Any]) -> Point:
     return checked(point_in_words(data["name"], data["sentence"]).of(**data["numbers"]))
 
 
+def _read_neighbours(data: dict[str, Any]) -> Neighbours:
+    return checked(Neighbours(**{**data, "kept": tuple(data["kept"])}))
+
+
 def _read_loss(data: dict[str, Any] | None) -> Loss | None:
-    """Return the loss; None for a type of a later version, whose epsilon and delta hold as well."""
-    if data is None or data["type"] not in _LOSSES:
+    if data is None:
         return None
     content = {name: entry for name, entry in data.items() if name != "type"}
     loss: Loss = _LOSSES[data["type"]](**content)
@@ -89,8 +83,7 @@ def _data(value: Any) -> Any:
 
 
 def _identity(value: Any) -> Any:
-    """Return names and numbers alone, without what is as it is by default: a later version may
-    have more fields."""
+    """Return names and numbers alone, without what is as it is by default."""
     if isinstance(value, Point):
         return [value.name, dict(value.numbers)]
     if isinstance(value, tuple):

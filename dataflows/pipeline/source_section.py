@@ -260,12 +260,6 @@ class Source(Section):
         return [] if self.envelope is None else problems_of(self.envelope, names)
 
     @property
-    def non_defaults(self) -> set[str]:
-        """Return the keys that say something else than what holds without them."""
-        fields = type(self).model_fields
-        return {name for name in fields if getattr(self, name) != fields[name].default}
-
-    @property
     def envelope(self) -> Envelope | None:
         """Return what opens records; None for plain JSON."""
         if isinstance(self.format, RecordFormat):

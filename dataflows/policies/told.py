@@ -50,8 +50,6 @@ class Told:
     written: tuple[WrittenChange, ...]
     figures: tuple[Figure, ...]
     signatures: Signatures | None = None
-    without_digest: int = 0
-    """So many figures, before all others, are of a version of Fugu that wrote none."""
 
     @property
     def changes(self) -> list[WrittenChange]:
@@ -128,13 +126,11 @@ def told(
     `changes` tells owners in the topic of changes; it needs no secret.
     """
     written = [] if changes is None else list(_written(client, changes))
-    found, without = list[Figure](), 0
+    found = list[Figure]()
     for figure in _figures(client, document, figures):
-        if not figure.digest and not found:
-            without += 1
-        elif not found or figure.tick > found[-1].tick:
+        if not found or figure.tick > found[-1].tick:
             found.append(figure)
-    return Told(document, tuple(written), tuple(found), changes, without)
+    return Told(document, tuple(written), tuple(found), changes)
 
 
 def _written(client: Client, signatures: Signatures) -> Iterator[WrittenChange]:
@@ -163,7 +159,7 @@ def _figures(client: Client, document: PolicyDocument, name: str) -> Iterator[Fi
         try:
             figure = orjson.loads(value or b"")
             tick = figure["start"] // document.policies.tick_milliseconds
-            yield Figure(offset, tick, bytes.fromhex(figure.get("policies", "")))
+            yield Figure(offset, tick, bytes.fromhex(figure["policies"]))
         except (ValueError, KeyError, TypeError, AttributeError):
             raise FuguError(
                 f"topic {name}, partition 0, offset {offset}: is no figure under policies; name "

@@ -1,9 +1,9 @@
 """Read and write claims of a state: records of partition 0 of a topic, whose offsets order them.
 
-The key is a JSON list of four, which no version before reads as anything: `["lease", pipeline,
-unit, token]`. A claim names the one `before` and counts one more; so it can only count where that
-one was the last. Of those with the largest number, the first one counts. All others can go:
-compaction may remove any of them, and what is left still says the same.
+The key is a JSON list of four: `["lease", pipeline, unit, token]`. A claim names the one `before`
+and counts one more; so it can only count where that one was the last. Of those with the largest
+number, the first one counts. All others can go: compaction may remove any of them, and what is left
+still says the same.
 """
 
 import time

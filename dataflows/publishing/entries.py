@@ -12,28 +12,18 @@ from typing import Any
 
 import orjson
 
+from fugu.dataflows.base.errors import OtherVersion
 from fugu.dataflows.pipeline.checked import checked
 from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data, read_guarantee
 from fugu.dataflows.pipeline.joint import Told, read_told
-from fugu.dataflows.publishing.former_formats import read_format_1, read_format_2
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import AT_THE_END
 
-PIPELINE_FORMAT = 3
-"""Number what is written about pipelines; it goes up with every field that is added."""
-BESIDE_FORMAT = 5
-"""Number entries that declare other pipelines about the same people: only those have the field, so
-that versions before read all others. Those of format 4 do not say whether releases are memoryless,
-and so count as if they were not."""
-_READERS = {
-    1: read_format_1,
-    2: read_format_2,
-    PIPELINE_FORMAT: read_guarantee,
-    4: read_guarantee,
-    BESIDE_FORMAT: read_guarantee,
-}
+PIPELINE_FORMAT = 6
 STREAM_FORMAT = 1
+_FORMATS = {"pipeline": PIPELINE_FORMAT, "stream": STREAM_FORMAT}
+"""Number what is written, by the kind of entry; a number goes up with every change."""
 WITHDRAWN = b"null"
 """The value of an entry that no longer counts."""
 _DAMAGES = AttributeError, KeyError, TypeError, ValueError
@@ -63,11 +53,7 @@ class PipelineEntry:
         """Return everything, as JSON."""
         guarantees = [guarantee_data(guarantee) for guarantee in self.guarantees]
         content = {**vars(self), "guarantees": guarantees}
-        number = BESIDE_FORMAT
-        if self.told is None:
-            number = PIPELINE_FORMAT
-            del content["told"]
-        return orjson.dumps({"format": number, "kind": "pipeline", **content})
+        return orjson.dumps({"format": PIPELINE_FORMAT, "kind": "pipeline", **content})
 
 
 @dataclass(frozen=True)
@@ -86,12 +72,21 @@ class StreamEntry:
 class UnreadableEntry:
     """Name a pipeline of which this version cannot tell what it promises.
 
-    A later version of Fugu entered it, or the entry is damaged.
+    Another version of Fugu entered it, in a format of its own, or the entry is damaged.
     """
 
     pipeline: str
     source: str
     source_identity: str
+    other_format: int | None = None
+
+    @property
+    def why(self) -> str:
+        """Say why it cannot be read."""
+        entry = f"The entry of {self.pipeline}"
+        if self.other_format is None:
+            return f"{entry} is damaged."
+        return str(OtherVersion(entry, self.other_format, PIPELINE_FORMAT))
 
 
 def furthest(entries: Iterable[StreamEntry]) -> list[StreamEntry]:
@@ -147,9 +142,11 @@ def read_entry(value: bytes | None) -> PipelineEntry | StreamEntry | UnreadableE
     number, kind = content.pop("format", None), content.pop("kind", None)
     try:
         match kind, number:
+            case (("pipeline" | "stream"), int()) if number != _FORMATS[kind]:
+                return _unreadable(content, number)
             case "pipeline", int():
-                return _read_pipeline(number, content)
-            case "stream", 1:
+                return _read_pipeline(content)
+            case "stream", int():
                 return checked(StreamEntry(**content))
     except _DAMAGES:
         return None
@@ -170,26 +167,22 @@ def damaged_entry(key: bytes, value: bytes | None) -> UnreadableEntry | None:
     return None
 
 
-def _read_pipeline(number: int, content: dict[str, Any]) -> PipelineEntry | UnreadableEntry:
-    """Return a pipeline, by its name alone if this version cannot read what it promises."""
-    names = ("pipeline", "source", "source_identity")
-    unreadable = UnreadableEntry(*(str(content[name]) for name in names))
+def _unreadable(content: dict[str, Any], other_format: int | None = None) -> UnreadableEntry:
+    pipeline, source, identity = (
+        str(content[name]) for name in ("pipeline", "source", "source_identity")
+    )
+    return UnreadableEntry(pipeline, source, identity, other_format)
+
+
+def _read_pipeline(content: dict[str, Any]) -> PipelineEntry | UnreadableEntry:
+    """Return a pipeline, by its name alone if what it promises is damaged."""
+    unreadable = _unreadable(content)
     try:
-        guarantees = tuple(map(_READERS[number], content.pop("guarantees")))
-        budget = _read_budget(content.pop("source_budget"))
-        told = read_told(content.pop("told", None))
+        guarantees = tuple(map(read_guarantee, content.pop("guarantees")))
+        declared = content.pop("source_budget")
+        budget = None if declared is None else checked(DeclaredBudget(**declared))
+        told = read_told(content.pop("told"))
         entry = PipelineEntry(guarantees=guarantees, source_budget=budget, told=told, **content)
         return checked(entry) if guarantees else unreadable
     except _DAMAGES:
         return unreadable
-
-
-def _read_budget(content: Any) -> DeclaredBudget | None:
-    """Return a declared budget; entries of format 1 and 2 have a number of nats, or none."""
-    match content:
-        case None:
-            return None
-        case int() | float():
-            return checked(DeclaredBudget(content))
-        case _:
-            return checked(DeclaredBudget(**content))

@@ -10,13 +10,13 @@ model that was counted from the private topic says which transitions are there, 
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, Self, cast
+from typing import Any, Final, Literal, Self, cast
 
 import orjson
 from pydantic import Field, TypeAdapter, ValidationError
 
 from fugu.dataflows.base.described_schema import described_schema
-from fugu.dataflows.base.errors import ConfigurationError, FuguError
+from fugu.dataflows.base.errors import ConfigurationError, FuguError, OtherVersion
 from fugu.dataflows.base.field_paths import released_name
 from fugu.dataflows.base.section import NO_FILES
 from fugu.dataflows.base.visible import visible
@@ -41,6 +41,7 @@ from fugu.operators.budget import Budgeted, without_budget
 from fugu.operators.independent_releases import IndependentReleases
 from fugu.operators.mechanism import ChargingMechanism, Mechanism
 
+FORMAT: Final = 1
 _OPERATORS: TypeAdapter[OperatorSection] = TypeAdapter(Operator)
 
 
@@ -82,7 +83,7 @@ class PromisedLaw(Part):
 class Promise(Part):
     """Hold everything that a reader of a sanitized topic needs."""
 
-    format: Literal[1] = 1
+    format: Literal[1] = FORMAT
     """The version of this document, which goes up when a field changes its meaning."""
     document: Literal["fugu-promise"] = "fugu-promise"
     """Tells it from other documents."""
@@ -160,10 +161,17 @@ class Promise(Part):
 
     @classmethod
     def read(cls, content: bytes) -> Self | None:
-        """Return the promise in a record; None where it is none that this version can read."""
+        """Return the promise in a record; None where it is none.
+
+        Raises `OtherVersion` where another version of Fugu wrote it.
+        """
         try:
-            found = orjson.loads(content)
-            return cls.model_validate(found) if isinstance(found, dict) else None
+            match orjson.loads(content):
+                case {"document": "fugu-promise", "format": int(other)} if other != FORMAT:
+                    raise OtherVersion("the promise", other, FORMAT)
+                case dict(found):
+                    return cls.model_validate(found)
+            return None
         except (orjson.JSONDecodeError, ValidationError):
             return None
 
@@ -179,8 +187,8 @@ class Promise(Part):
         except ValidationError as error:
             raise ConfigurationError(
                 f"the promise of {self.pipeline} declares an operator that this version of Fugu "
-                f"does not know: {error.errors()[0]['msg']}. If a later version wrote it, install "
-                "that"
+                f"does not know: {error.errors()[0]['msg']}. Read the topic with the version that "
+                "released it"
             ) from None
 
     def mechanism(self, given: Mapping[str, Path] | None = None) -> Mechanism:

@@ -82,7 +82,10 @@ def _publish(client: Client, file: PipelineFile, mechanism: Mechanism, sink: Top
 
 
 def read_promises(client: Client, topic: Topic) -> list[Promise]:
-    """Return all promises of a topic that this version can read, by where they begin."""
+    """Return all promises of a topic, by where they begin.
+
+    Raises `OtherVersion` where another version of Fugu wrote one.
+    """
     found = (Promise.read(value or b"") for value in newest_values(client, topic).values())
     return in_order(one for one in found if one is not None)
 

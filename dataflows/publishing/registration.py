@@ -64,18 +64,17 @@ def _refuse_a_second_sink(ledger: Topic, known: PipelineEntry | None, entry: Pip
 
 
 def _require_readable(client: Client, ledger: Topic, entry: PipelineEntry) -> None:
-    """Refuse to sum without what is entered about the same source in a form that has no reader."""
-    unreadable = [
-        found.pipeline
+    """Refuse to sum without what is entered about the same source and cannot be read."""
+    unreadable = {
+        found.why
         for found in read_ledger(client, ledger).unreadable
         if found.source_identity == entry.source_identity and found.source in (entry.source, "")
-    ]
+    }
     if unreadable:
         raise StartRefused(
-            f"ledger {ledger.name}: this version of Fugu cannot read what is promised of "
-            f"{', '.join(sorted(unreadable))} over {entry.source}. If a later version has entered "
-            "it, run this pipeline with that version, too. If the entry is damaged, write the "
-            "record again as it was (a copy of the topic has it)."
+            f"ledger {ledger.name}: not everything that is promised over {entry.source} can be "
+            f"read. {' '.join(sorted(unreadable))} Run all pipelines of a ledger with one version. "
+            "Write a damaged entry again as it was (a copy of the topic has it)."
         )
 
 

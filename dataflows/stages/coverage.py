@@ -50,9 +50,7 @@ class Coverage:
         return [self.covered, self.waiting]
 
     @classmethod
-    def of(cls, plain: list[Any] | None) -> "Coverage":
-        """Return what `plain` gave; None is that of a version of Fugu that held nothing back."""
-        if plain is None:
-            return cls()
+    def of(cls, plain: list[Any]) -> "Coverage":
+        """Return what `plain` gave."""
         covered, waiting = plain
         return cls(covered, [(offset, tick) for offset, tick in waiting])

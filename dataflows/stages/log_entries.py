@@ -8,7 +8,7 @@ holds is raw data of the trusted zone, with access rules of its own.
 
 from dataclasses import dataclass
 
-from fugu.dataflows.base.errors import FuguError, StartRefused
+from fugu.dataflows.base.errors import FuguError, OtherVersion, StartRefused
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.stages.window_people import WindowPeople
 from fugu.dataflows.state.row_block import read, written
@@ -21,9 +21,9 @@ _LARGEST_NUMBER = 2**60
 class PolicyChange:
     """Hold a policy that was added, replaced or removed, in the words of the mechanism.
 
-    `offset` is that of its record in the topic of policies; None where an earlier version of Fugu
-    wrote it. Every process writes changes in order and leaves none out that is not in the log, so
-    that offsets of first copies rise, and a change which stands in the log twice is told once.
+    `offset` is that of its record in the topic of policies; None where there is no such topic, as
+    in an audit. Every process writes changes in order and leaves none out that is not in the log,
+    so that offsets of first copies rise, and a change which stands in the log twice is told once.
     `after` is the offset behind the change before, if that is known. Where the log does not hold
     that one, somebody has copied this one out of a transaction that was aborted.
     """
@@ -112,7 +112,7 @@ def read_entry(content: bytes | None, place: str) -> Entry:
         header, body = read(content or b"")
         if "policy_change" in header:
             content = body.take(header["policy_change"], "u1").tobytes()
-            return PolicyChange(content, header.get("offset"), header.get("after", 0))
+            return PolicyChange(content, header["offset"], header["after"])
         if "policies_covered" in header:
             return PoliciesCovered(header["policies_covered"])
         if "partitions_moved" in header:
@@ -124,6 +124,8 @@ def read_entry(content: bytes | None, place: str) -> Entry:
         if "people" in header:
             return WindowPeople.of(header, body)
         return PartialSums.of(header, body)
+    except OtherVersion as other:
+        raise OtherVersion(place, other.found, other.read) from None
     except (StartRefused, ValueError, KeyError, TypeError):
         raise FuguError(
             f"{place} was not written by this pipeline; something else writes to its internal "

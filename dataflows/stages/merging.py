@@ -16,7 +16,6 @@ import numpy as np
 
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.stages.coverage import Coverage
-from fugu.dataflows.stages.former_merge import former_progress, former_state, former_sums, is_former
 from fugu.dataflows.stages.log_entries import (
     Asking,
     Entry,
@@ -119,11 +118,6 @@ class Merging:
         fresh = self.mechanism.start(rows)
         like = {name: fresh[name] for name in header["columns"]}
         mechanism = body.take_columns(like, rows)
-        if like.keys() != fresh.keys():
-            mechanism = former_state(self.mechanism, mechanism)
-        if is_former(header):
-            sums = former_sums(header, body, self.groups)
-            return MergeState(mechanism, former_progress(header), sums)
         progress, sums = Progress.of(header), load(header["sums"])
         partitions = header.get("partitions")
         complete = progress.complete(partitions or self.partitions)
@@ -134,10 +128,10 @@ class Merging:
             mechanism,
             progress,
             sums,
-            body.take_each(header.get("pending", [])),
-            header.get("read", 0),
-            Coverage.of(header.get("coverage")),
-            header.get("clocks", {}),
+            body.take_each(header["pending"]),
+            header["read"],
+            Coverage.of(header["coverage"]),
+            header["clocks"],
             partitions,
             header.get("asked"),
             header.get("planned"),

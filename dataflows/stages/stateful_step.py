@@ -1,6 +1,5 @@
 """Run one stage over one partition, as a stateful step of bytewax that keeps its rows on disk."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from fugu.dataflows.base.batches import Decoded
 from fugu.dataflows.base.metrics import Metrics
 from fugu.dataflows.stages.measured_stage import MeasuredStage
 from fugu.dataflows.stages.stage import Made, Stage
-from fugu.dataflows.state.former_rows import FormerRows
 from fugu.dataflows.state.row_log import RowLog, partition_of
 from fugu.dataflows.state.writes_beside import WritesBeside
 from fugu.operators.temporal.temporal_perturbation import End
@@ -32,7 +30,6 @@ class Sanitize(StatefulBatchLogic[Decoded, Made, bytes]):
     pointer: bytes | None
     finishing: End | None = None
     writes: WritesBeside = field(default_factory=WritesBeside)
-    former: Callable[[int], FormerRows | None] = lambda partition: None
 
     def __post_init__(self) -> None:
         self._log: RowLog | None = None
@@ -79,6 +76,5 @@ class Sanitize(StatefulBatchLogic[Decoded, Made, bytes]):
         return log
 
     def _open(self, partition: int) -> RowLog:
-        former, stage = self.former(partition), self.stage
-        self._log = RowLog(self.directory, partition, stage.start, stage.ends, former)
+        self._log = RowLog(self.directory, partition, self.stage.start, self.stage.ends)
         return self._log

@@ -14,13 +14,12 @@ from typing import Generic
 
 from pydantic import ValidationError
 
-from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.base.errors import OtherVersion, StartRefused
 from fugu.dataflows.kafka.client import Bounds, Reader
-from fugu.dataflows.state.changelog import Chain, Header, OtherFormat, Place, read
+from fugu.dataflows.state.changelog import Chain, Header, Place, read
 from fugu.dataflows.state.row_log import Table
 from fugu.dataflows.state.state_topic import FINGERPRINT
 
-_OF_ANOTHER_VERSION = "another version of Fugu wrote the state: "
 Opened = Callable[[int, int, bytes, bytes], bytes]
 """Opens a value, by partition, offset and key; `ValueError` where it is not sealed."""
 
@@ -42,6 +41,7 @@ class ChainReader(Generic[Table]):
         self._pieces: list[bytes] = []
         self._open: Place | None = None
         self._problem = ""
+        self._other: OtherVersion | None = None
 
     def take(self, offset: int, key: bytes | None, value: bytes | None) -> None:
         """Take the next record in, which lies at an offset."""
@@ -85,11 +85,8 @@ class ChainReader(Generic[Table]):
         """Raise `StartRefused` where a record of the chain is missing, or is another one."""
         if self._open is not None and not self._problem:
             self._problem = f"block {_name(self._open)} is not whole"
-        if self._problem.startswith(_OF_ANOTHER_VERSION):
-            raise StartRefused(
-                f"topic {self.topic}, partition {self.chain.partition}: {self._problem}. Let the "
-                "version that wrote it go on, in all copies; nothing is lost."
-            )
+        if self._other is not None:
+            raise self._other
         if self._problem:
             raise StartRefused(
                 f"topic {self.topic}, partition {self.chain.partition}: the state topic lost "
@@ -126,10 +123,8 @@ class ChainReader(Generic[Table]):
             self._begin(place.generation)
         try:
             header, rows = read(content)
-        except OtherFormat as other:
-            self._problem = (
-                self._problem or f"{_OF_ANOTHER_VERSION}block {_name(place)} has {other}"
-            )
+        except OtherVersion as other:
+            self._note_version(place, other)
             return
         except (ValidationError, ValueError):
             self._problem = self._problem or f"block {_name(place)} is damaged"
@@ -149,6 +144,8 @@ class ChainReader(Generic[Table]):
         self.chain.keys += [one.key for one in places]
         try:
             self.table.apply(rows)
+        except OtherVersion as other:
+            self._note_version(place, other)
         except StartRefused:
             self._problem = f"rows of block {_name(place)} are damaged, or of another operator"
         self.header = header
@@ -156,8 +153,16 @@ class ChainReader(Generic[Table]):
     def _begin(self, generation: int) -> None:
         """Begin with a whole table, whatever was wrong with the generation before."""
         self.chain, self._problem = Chain(self.chain.partition, generation), ""
-        self.table, self.header = self._fresh(), None
+        self.table, self.header, self._other = self._fresh(), None, None
         self._harmed_blocks = False
+
+    def _note_version(self, place: Place, other: OtherVersion) -> None:
+        """Note the first block of another version, unless something was wrong before it."""
+        if self._problem:
+            return
+        where = f"topic {self.topic}, partition {self.chain.partition}, block {_name(place)}"
+        self._other = OtherVersion(where, other.found, other.read)
+        self._problem = str(self._other)
 
 
 def headers(reader: Reader, partition: int, bounds: Bounds, opened: Opened) -> Iterator[Header]:
@@ -166,7 +171,7 @@ def headers(reader: Reader, partition: int, bounds: Bounds, opened: Opened) -> I
         for offset, key, value in zip(batch.offsets, batch.keys, batch.values, strict=True):
             place = Place.of(key)
             if place is not None and place.piece == 0 and value is not None:
-                with suppress(ValidationError, ValueError):
+                with suppress(OtherVersion, ValidationError, ValueError):
                     yield read(opened(partition, int(offset), place.key, value))[0]
 
 

@@ -16,6 +16,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json
 
+from fugu.dataflows.base.errors import OtherVersion
 from fugu.dataflows.kafka.client import Entry
 from fugu.dataflows.state.row_log import Kept
 
@@ -149,15 +150,11 @@ def written(header: Header, body: bytes) -> bytes:
     return b"".join([len(described).to_bytes(_SIZE_BYTES, "little"), described, body])
 
 
-class OtherFormat(ValueError):
-    """Say that a block has a format that this version of Fugu does not read."""
-
-    def __init__(self, found: object) -> None:
-        super().__init__(f"format {found}; this one reads format {FORMAT}")
-
-
 def read(content: bytes) -> tuple[Header, bytes]:
-    """Return header and rows of a block; `ValueError` where it is none, or `OtherFormat`."""
+    """Return header and rows of a block; `ValueError` where it is none.
+
+    Raises `OtherVersion` where another version of Fugu wrote it.
+    """
     end = _SIZE_BYTES + int.from_bytes(content[:_SIZE_BYTES], "little")
     described = content[_SIZE_BYTES:end]
     try:
@@ -165,7 +162,7 @@ def read(content: bytes) -> tuple[Header, bytes]:
     except ValidationError:
         said = from_json(described)
         if isinstance(said, dict) and said.get("format", FORMAT) != FORMAT:
-            raise OtherFormat(said["format"]) from None
+            raise OtherVersion("a block", said["format"], FORMAT) from None
         raise
 
 

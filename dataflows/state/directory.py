@@ -38,7 +38,7 @@ import orjson
 from pydantic import ValidationError
 
 from fugu.dataflows.base.errors import NEW_PIPELINE, FuguError, StartRefused, StateInUse
-from fugu.dataflows.state.fingerprint import FORMAT, Fingerprint
+from fugu.dataflows.state.fingerprint import Fingerprint, read_fingerprint
 from fugu.dataflows.state.recovery import create_store, recovery_parts
 from fugu.operators.temporal.temporal_perturbation import End
 
@@ -290,23 +290,11 @@ def exchanging(root: Path) -> str | None:
 
 def _fingerprint(path: Path, content: bytes) -> Fingerprint:
     try:
-        fields = orjson.loads(content)
-        if isinstance(fields, dict):
-            _refuse_newer(path, fields.get("format"))
-        return Fingerprint.model_validate(fields)
+        return read_fingerprint(orjson.loads(content), str(path))
     except (orjson.JSONDecodeError, ValidationError):
         raise StartRefused(
-            f"{path} is damaged or of another version of Fugu. "
-            "Restore the state directory from a backup."
+            f"{path} is damaged. Restore the state directory from a backup."
         ) from None
-
-
-def _refuse_newer(path: Path, found: object) -> None:
-    if isinstance(found, int) and found > FORMAT:
-        raise StartRefused(
-            f"{path} has format {found}, but this version of Fugu reads format {FORMAT}: a newer "
-            "version wrote the state. Run that version; a state cannot go back to an older one."
-        )
 
 
 @contextmanager

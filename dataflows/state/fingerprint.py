@@ -8,10 +8,15 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from fugu.dataflows.base.errors import NEW_PIPELINE, OVER_NEW_RECORDS, StartRefused
+from fugu.dataflows.base.errors import (
+    NEW_PIPELINE,
+    OVER_NEW_RECORDS,
+    OtherVersion,
+    StartRefused,
+)
 
-FORMAT: Final = 2
-"""The newest format that this version reads."""
+FORMAT: Final = 3
+"""The format that this version writes, and the only one that it reads."""
 
 
 class FormerLaw(BaseModel):
@@ -41,19 +46,16 @@ class Fingerprint(BaseModel):
     where every partition began when the pipeline was created, and begins again until the first
     snapshot;
     `rotated_at`, the first source offset of every partition that is drawn with the key of epoch 1,
-    2, ...; `upgraded_at`, the first source offset of every partition that this version read, where
-    the version of Fugu before began the state; `former`, where earlier releases are, and their
-    laws, oldest first. `layout` counts changes of what is kept beside the mechanism's own columns.
-    `redriven` counts how often refused records were driven again; `strangers` are pseudonyms, by
-    sink topic, of streams of which nobody knows what they have spent. `partitions_begun` is how
-    many partitions there were when an aggregate began, if that changed since; its log says when.
+    2, ...; `former`, where earlier releases are, and their laws, oldest first. `redriven` counts
+    how often refused records were driven again; `strangers` are pseudonyms, by sink topic, of
+    streams of which nobody knows what they have spent. `partitions_begun` is how many partitions
+    there were when an aggregate began, if that changed since; its log says when.
     The source may be an internal topic, whose records come from the topic of `origin`.
-    Format 2 has `former`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    format: Literal[1, 2] = 1
+    format: Literal[3] = FORMAT
     pipeline: str
     steps: list[str]
     operator: str
@@ -80,8 +82,6 @@ class Fingerprint(BaseModel):
     dead_letters_begin: dict[str, int]
     ledger_begin: dict[str, int]
     rotated_at: list[dict[str, int]] = []
-    layout: int = 1
-    upgraded_at: dict[str, int] = {}
     former: list[FormerLaw] = []
     redriven: int = 0
     strangers: dict[str, list[str]] = {}
@@ -112,10 +112,6 @@ class Fingerprint(BaseModel):
         return {name: identity for name, identity in topics.items() if name}
 
 
-_UPGRADE = (
-    "another version of Fugu wrote the state; if it was the one before this, let that one stop "
-    "gracefully and run fugu state upgrade, which keeps all budgets, or says how to finish"
-)
 _MIGRATE = (
     "Restore the file as it was, stop the pipeline with it, and run fugu migrate OLD NEW with it "
     "and the new file: it carries all budgets over, or says why it cannot"
@@ -137,15 +133,13 @@ _ADVICE = {
     "steps": "this version of Fugu names the dataflow's steps otherwise, which would drop their "
     "state; run the version that wrote the state, or " + NEW_PIPELINE,
     "operator": _MIGRATE,
-    "implementation": _UPGRADE,
-    "layout": _UPGRADE,
+    "implementation": "another version of Fugu wrote the state, and this version cannot read it; "
+    "run the version that wrote it, or " + NEW_PIPELINE,
     "law": "epsilon, alphabet, model or budget changed (or window, threshold, warm_up or empty of "
     "a temporal operator). " + _MIGRATE,
     "reading": "source.value, timestamp, partitioner or dedupe, or operator.alphabet, other, ticks "
-    "or null changed, so the same records would be read as others. A name with a point or a "
-    "bracket in it is a path since this version of Fugu: for one field of that name write it in "
-    "backticks and quotes ('`odd.name`'), and nothing has changed. If it is partitioner alone, "
-    "stop with the old one and run fugu state repartition. Otherwise: " + _MIGRATE,
+    "or when_null changed, so the same records would be read as others. If it is partitioner "
+    "alone, stop with the old one and run fugu state repartition. Otherwise: " + _MIGRATE,
     "version": _MIGRATE,
     "key_epoch": "the state was rotated to another key; use the key file that fugu state rotate "
     "wrote, with encoding: keys. If the rotation was interrupted, run fugu state rotate again",
@@ -181,10 +175,21 @@ _ON_DISK = "fugu migrate", "fugu state"
 _NEVER_SHOWN = {"law", "reading", "secret_check"}
 
 
+def read_fingerprint(said: object, where: str) -> Fingerprint:
+    """Return what `where` says; `ValidationError` where it is damaged.
+
+    Raises `OtherVersion` where another version of Fugu wrote it.
+    """
+    found = said.get("format") if isinstance(said, dict) else None
+    if isinstance(found, int) and found != FORMAT:
+        raise OtherVersion(where, found, FORMAT)
+    return Fingerprint.model_validate(said)
+
+
 def check_same(stored: Fingerprint, current: Fingerprint, *, in_kafka: bool = False) -> None:
     """Refuse, naming every field that changed, unless both are the same pipeline.
 
-    The law of another version of Fugu is compared by `fugu state upgrade`.
+    Another implementation has another law, of which nothing is said beside it.
     """
     if problems := changes(stored, current, in_kafka=in_kafka):
         raise StartRefused("refusing to start: " + "\n".join(problems))
@@ -193,9 +198,9 @@ def check_same(stored: Fingerprint, current: Fingerprint, *, in_kafka: bool = Fa
 def changes(stored: Fingerprint, current: Fingerprint, *, in_kafka: bool) -> list[str]:
     """Return every field that changed, and what to do about it."""
     problems = []
-    others = stored.implementation != current.implementation or stored.layout != current.layout
+    another = stored.implementation != current.implementation
     for name, advice in _ADVICE.items():
-        if name == "law" and others:
+        if name == "law" and another:
             continue
         before, now = getattr(stored, name), getattr(current, name)
         if before != now and name.endswith("_identity"):

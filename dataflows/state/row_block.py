@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.base.errors import OtherVersion, StartRefused
 from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Array, State
 
@@ -47,30 +47,12 @@ def read(block: bytes) -> tuple[dict[str, Any], "Body"]:
             "the stored state is damaged (checksum). Restore the state directory from a backup; "
             "starting without it would reset budgets."
         )
-    described, end = _header_of(content)
-    header = orjson.loads(described)
-    if header["format"] != BLOCK_FORMAT:
-        raise StartRefused(
-            f"the stored state has format {header['format']}, this version reads {BLOCK_FORMAT}. "
-            "Run the version of Fugu that wrote it."
-        )
-    return header, Body(content, end)
-
-
-def columns_said(block: bytes) -> object:
-    """Return what the header of a block says of its columns, unchecked; `read` checks a block."""
-    try:
-        header = orjson.loads(_header_of(memoryview(block))[0])
-    except orjson.JSONDecodeError:
-        return None
-    return header.get("columns") if isinstance(header, dict) else None
-
-
-def _header_of(content: memoryview) -> tuple[memoryview, int]:
-    """Return the header as it is written, and where it ends."""
     start = len(_MAGIC) + _SIZE_BYTES
     end = start + int.from_bytes(content[len(_MAGIC) : start], "little")
-    return content[start:end], end
+    header = orjson.loads(content[start:end])
+    if header["format"] != BLOCK_FORMAT:
+        raise OtherVersion("a block", header["format"], BLOCK_FORMAT)
+    return header, Body(content, end)
 
 
 def described(columns: State) -> dict[str, Any]:

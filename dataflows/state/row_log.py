@@ -17,7 +17,6 @@ table of a partition that has no pointer yet.
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -25,11 +24,10 @@ import orjson
 
 from fugu.dataflows.base.errors import FuguError, StartRefused
 from fugu.dataflows.state.durable_file import sync_folder
-from fugu.dataflows.state.former_rows import FormerRows, wrote
 from fugu.dataflows.state.row_block import read
-from fugu.dataflows.state.row_table import RowTable
+from fugu.dataflows.state.row_table import RowTable, Start
 from fugu.dataflows.state.writes_beside import Write, at_once
-from fugu.operators.mechanism import ExhaustibleMechanism, State
+from fugu.operators.mechanism import ExhaustibleMechanism
 
 _KEPT_POINTERS = 3
 _GROWTH = 2
@@ -149,49 +147,26 @@ class BlockLog(Generic[Table]):
 
 
 class RowLog(BlockLog[RowTable]):
-    """Write and read a row table; one of the version of Fugu before is converted."""
+    """Write and read a row table."""
 
     def __init__(
         self,
         directory: Path,
         partition: int,
-        start: Callable[[int], State],
+        start: Start,
         exhaustible: ExhaustibleMechanism | None = None,
-        former: FormerRows | None = None,
     ) -> None:
         super().__init__(directory, partition, RowTable(start, exhaustible))
-        self._start, self._exhaustible, self._former = start, exhaustible, former
-        self._converted = False
-
-    def load(self, pointer: bytes) -> None:
-        """Continue as of a pointer; what was converted is written as a whole."""
-        super().load(pointer)
-        if self._converted:
-            self._length = 0
-
-    def _read(self, path: Path, length: int | None) -> None:
-        """Read the blocks of this version, or convert what those of the version before make."""
-        content = blocks(path, length)
-        first = next(content, b"")
-        self._first_block = len(first)
-        self._converted = wrote(self._former, first, self._start)
-        content = chain([first], content)
-        self.table = read_rows(content, self._start, self._exhaustible, self._former)
 
 
 def read_rows(
-    content: Iterator[bytes],
-    start: Callable[[int], State],
-    exhaustible: ExhaustibleMechanism | None,
-    former: FormerRows | None,
+    content: Iterator[bytes], start: Start, exhaustible: ExhaustibleMechanism | None
 ) -> RowTable:
-    """Return the table that all blocks of a log make, converted where `former` wrote them."""
-    first = next(content, b"")
-    before = former if wrote(former, first, start) else None
-    table = RowTable(start if before is None else before.start, exhaustible)
-    for block in filter(None, chain([first], content)):
+    """Return the table that all blocks of a log make."""
+    table = RowTable(start, exhaustible)
+    for block in content:
         table.apply(block)
-    return table if before is None else before.converted(table, start, exhaustible)
+    return table
 
 
 def pointed_at(directory: Path, pointer: bytes, of: str) -> Iterator[bytes]:

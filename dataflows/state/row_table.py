@@ -30,15 +30,15 @@ from fugu.operators.column import selected
 from fugu.operators.columns import joined, put, taken
 from fugu.operators.mechanism import Array, ExhaustibleMechanism, Integers, State
 
+Start = Callable[[int], State]
+"""Makes the columns of fresh rows."""
 _FIRST_CAPACITY = 64
 
 
 class RowTable:
     """Hand rows out in order of first appearance; those of spent streams are negative."""
 
-    def __init__(
-        self, start: Callable[[int], State], exhaustible: ExhaustibleMechanism | None = None
-    ) -> None:
+    def __init__(self, start: Start, exhaustible: ExhaustibleMechanism | None = None) -> None:
         """Take what makes the columns of fresh rows, and who knows whose end came."""
         self._start = start
         self._exhaustible = exhaustible
@@ -162,7 +162,7 @@ class RowTable:
 
     def converted(
         self,
-        start: Callable[[int], State],
+        start: Start,
         exhaustible: ExhaustibleMechanism | None,
         convert: Callable[[list[bytes], State], State],
         lasting: Callable[[State], State] = dict,

@@ -26,7 +26,7 @@ from fugu.dataflows.kafka.client import (
     identity_of,
 )
 from fugu.dataflows.state.changelog import Place
-from fugu.dataflows.state.fingerprint import Fingerprint
+from fugu.dataflows.state.fingerprint import Fingerprint, read_fingerprint
 from fugu.dataflows.state.moved_state import MovedState
 from fugu.dataflows.state.sealing import Sealing
 from fugu.operators.secret import Secret
@@ -281,11 +281,11 @@ class StateTopic:
             raise moved.refusal(self.topic.name)
         try:
             said = orjson.loads(content)
-            found = Fingerprint.model_validate(said["fingerprint"])
+            found = read_fingerprint(said["fingerprint"], f"the state in topic {self.topic.name}")
         except (orjson.JSONDecodeError, ValidationError, KeyError, TypeError):
             raise StartRefused(
-                f"topic {self.topic.name}: what it says it belongs to is damaged, or of another "
-                "version of Fugu. Restore the topic, or run the version that wrote it."
+                f"topic {self.topic.name}: what it says it belongs to is damaged. Restore the "
+                "topic."
             ) from None
         if said.get("sealed", "") != self._check:
             raise StartRefused(

@@ -162,8 +162,7 @@ def _require_one_extent(spends: Sequence[Spend]) -> None:
     if any(spend.tick_milliseconds is None for spend in timed):
         raise NotAddable(
             "windows of ticks whose length in time is not known do not add up: nobody can tell how "
-            "many windows of one pipeline meet those of another. Start every pipeline once more "
-            "with this version, which enters the length of its ticks"
+            "many windows of one pipeline meet those of another"
         )
 
 

@@ -12,11 +12,9 @@ from fugu.operators.noise.gaussian_account import squares_of
 from fugu.operators.noise.gaussian_precision import delta_of_draw
 from fugu.operators.realtime.schedule import RHO_OF_STEP, Schedule
 
-Conversion = Callable[[float, float], int]
-"""Turns epsilon and delta into a budget in units of rho."""
 _ATTEMPTS = 50
 _MARGIN = Fraction(65, 64)
-"""Less rho may pay for more values, of a series that former implementations began."""
+"""How much more than what is needed is reserved: less rho may pay for more values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,14 +40,6 @@ class Account:
         """Return by how many squared steps neighbours differ in all values together, at most."""
         each = (number * steps * steps for steps, number in self.measured.items())
         return self.schedule.changed * sum(each)
-
-    def covers(self, former: "Account") -> bool:
-        """Return whether a series that `former` began may go on with this account.
-
-        Every value then has at least the steps that `former` gave it, so that no value of either
-        costs more than this schedule says; and what `former` measures alone costs no more.
-        """
-        return former.budget <= self.budget and former.squares <= self.squares
 
 
 def paid_by(budget: int, share: Callable[[int], Schedule], values: int | None = None) -> Account:
@@ -85,13 +75,12 @@ def account_of(
     share: Callable[[int], Schedule],
     values: int | None = None,
     largest_move: int = 1,
-    convert: Conversion = exact_budget,
 ) -> Account:
     """Return the account of a budget that `share` turns into a schedule.
 
     Every value that is measured adds to delta what its draws add (`noise.gaussian_precision`),
     which depends on how precisely it is measured, which depends on the budget. So a part of delta
-    is reserved, `convert` makes a budget of the rest, and the part is raised until it covers the
+    is reserved, the rest is made a budget, and the part is raised until it covers the
     values that this budget pays for. Then the delta that is declared holds in full. One draw moves
     by `largest_move` times the steps of its value at most, where fewer draws move by more.
     Arithmetic is exact, or decimal: the same on every machine. `share` and `values` are as for
@@ -111,7 +100,7 @@ def account_of(
         left = Fraction(delta) - reserved
         if left <= 0:
             break
-        account = paid_by(convert(epsilon, _below(left)), share, values)
+        account = paid_by(exact_budget(epsilon, _below(left)), share, values)
         needed = account.schedule.changed * sum(
             (
                 number * delta_of_draw(largest_move * steps, epsilon)

@@ -157,12 +157,13 @@ class LocalRealTimeRelease:
 
     def law_digest(self) -> bytes:
         """Identify kind, implementation, range, measure, and all that `RealTimeRelease` has."""
-        return self.law_digest_of(self.implementation, self.series.law_digest())
-
-    def law_digest_of(self, implementation: int, series: bytes) -> bytes:
-        """Identify these parameters with an implementation and the law of its series."""
         return digest_of(
-            self.kind, implementation, self.lower, self.upper, self.units_per_one, series
+            self.kind,
+            self.implementation,
+            self.lower,
+            self.upper,
+            self.units_per_one,
+            self.series.law_digest(),
         )
 
     def _in_ones(self, releases: Releases) -> Releases:

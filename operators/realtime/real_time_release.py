@@ -257,17 +257,13 @@ class RealTimeRelease:
 
     def law_digest(self) -> bytes:
         """Identify kind, implementation and all parameters."""
-        return self.law_digest_of(self.implementation, self.budget)
-
-    def law_digest_of(self, implementation: int, budget: int) -> bytes:
-        """Identify these parameters with an implementation and its budget."""
         return digest_of(
             self.kind,
-            implementation,
+            self.implementation,
             self.bins,
             self.sensitivity,
             self.changed_bins,
-            budget,
+            self.budget,
             self.horizon or 0,
             self.period or 0,
             (self.decay or 0.0).hex(),

@@ -1,4 +1,4 @@
-"""The zero-concentrated DP that (epsilon, delta) pays for: the budget of former implementations."""
+"""Convert (epsilon, delta) to zero-concentrated DP: the usual account, which wants more noise."""
 
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from functools import lru_cache

@@ -74,16 +74,6 @@ class Radius:
         """Count so many more predictions, of releases, gaps and skips alike."""
         return {PREDICTIONS: state[PREDICTIONS] + steps} if self.counted else {}
 
-    def counted_from(self, state: State, at_most: Integers | int) -> State:
-        """Add the count to a state from before predictions were counted, with `at_most` so many.
-
-        Their beliefs were computed with as few roundings, so the bound holds for them, too.
-        """
-        if not self.counted:
-            return dict(state)
-        counted = np.broadcast_to(np.asarray(at_most, dtype=np.int64), len(state["belief"]))
-        return {**state, PREDICTIONS: counted.copy()}
-
     def doubt(self, state: State, doubts: Floats) -> Floats:
         """Return what the law of each row pays: one of `doubts`."""
         if not self.counted:

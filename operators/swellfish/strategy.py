@@ -271,19 +271,15 @@ class PolicyStrategy(ABC, Generic[Opened]):
 
     def law_digest(self) -> bytes:
         """Identify kind, implementation and all parameters."""
-        return self.law_digest_of(self.implementation, self.timeline.digest())
-
-    def law_digest_of(self, implementation: int, policies: bytes) -> bytes:
-        """Identify this law as an implementation does that gives the policies this digest."""
         status, budget = self._if_irrelevant()
         return digest_of(
             self.kind,
-            implementation,
+            self.implementation,
             self.bins,
             self.units,
             int(status),
             budget,
-            policies,
+            self.timeline.digest(),
             self._identity(),
         )
 

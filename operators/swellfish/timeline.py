@@ -158,12 +158,6 @@ class Policies:
         declared = [limits, vars(self.limits)] if limits or self.limits != UNDECLARED else []
         return _digest([*protection, self.notice, owned, *declared])
 
-    def digest_without_life(self) -> bytes:
-        """Identify what is protected, as version 1 did: it had neither notice nor owners, and
-        counted the clock changes of zones."""
-        zones: list[dict[str, object]] = []
-        return _digest([*self._protection(zones), zones])
-
     def _protection(self, zones: list[dict[str, object]]) -> list[object]:
         """Return what is protected; zones are put into `zones`, and named by their places."""
         collections = {

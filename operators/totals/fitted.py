@@ -40,7 +40,9 @@ def fitted(ticks: int, counted: int, apart: int = 1) -> Buffers:
 
     Source: continual release specification, section 3 (law).
     """
-    table, usual = _table(), mixing(ticks, counted)
+    table = _table()
+    row = table[min(length for length in table if length >= ticks)]
+    usual = row[max(number for number in row if number <= counted)]
     tried = [usual]
     if 4 * counted > ticks:
         tried.append(UNMIXED)
@@ -49,17 +51,6 @@ def fitted(ticks: int, counted: int, apart: int = 1) -> Buffers:
     if len(tried) == 1:
         return usual
     return min(tried, key=lambda buffers: _error(buffers, ticks, counted, apart))
-
-
-def mixing(ticks: int, counted: int) -> Buffers:
-    """Return the buffers of the table, which mix values however many ticks a person counts in.
-
-    >>> mixing(1000, 1000) == fitted(1000, 1000)
-    False
-    """
-    table = _table()
-    row = table[min(length for length in table if length >= ticks)]
-    return row[max(number for number in row if number <= counted)]
 
 
 def _error(buffers: Buffers, ticks: int, counted: int, apart: int) -> float:

@@ -298,18 +298,11 @@ class RunningTotal:
 
     def law_digest(self) -> bytes:
         """Identify kind, implementation and all parameters."""
-        return self.law_digest_of(self.implementation)
-
-    def law_digest_of(self, implementation: int, precision: Precision | None = None) -> bytes:
-        """Return the digest that an implementation gives this configuration.
-
-        It measures with `precision`; with that of today where none is given.
-        """
-        used = self.precision if precision is None else precision
-        changes, buffers = used.changes, used.buffers
+        precision = self.precision
+        changes, buffers = precision.changes, precision.buffers
         return digest_of(
             self.kind,
-            implementation,
+            self.implementation,
             self.bins,
             changes.ticks,
             changes.counted,
@@ -318,7 +311,7 @@ class RunningTotal:
             *buffers.weights,
             *buffers.factors,
             buffers.guard_bits,
-            used.scale,
-            int(used.wide),
+            precision.scale,
+            int(precision.wide),
             b"" if self.personal_cap is None else self.personal_cap.identity(),
         )

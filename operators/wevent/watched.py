@@ -88,15 +88,11 @@ class Watched:
 
     def law_digest(self) -> bytes:
         """Identify the strategy inside and the matrices."""
-        return self.law_digest_of(self.implementation, self.strategy.law_digest())
-
-    def law_digest_of(self, implementation: int, inside: bytes) -> bytes:
-        """Return the digest of this watch over a strategy with this implementation and law."""
         both = (self.correlation.backward, self.correlation.forward)
         return digest_of(
             "watched",
-            implementation,
-            inside,
+            self.implementation,
+            self.strategy.law_digest(),
             self.factor,
             *(side.astype("<f8").tobytes() for one in both for side in one.numbers),
         )

@@ -197,7 +197,7 @@ def test_a_version_before_is_refused_what_one_with_other_blocks_has_written(
         second.cut()
         second.leave()
     house.copies.running.clear()
-    with pytest.raises(StartRefused, match=r"another version.* has format 2; this one reads"):
+    with pytest.raises(StartRefused, match=r"has format 2: another version.* reads format 1"):
         house.successor()
     assert len(house.released()) == 2 * FEW
 

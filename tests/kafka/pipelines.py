@@ -28,7 +28,7 @@ PATIENCE_SECONDS = 90
 ALPHABET = ["rest", "light", "moderate", "vigorous"]
 MODEL: dict[str, Any] = {
     "format": "fugu-markov-model",
-    "format_version": 1,
+    "format_version": 2,
     "alphabet": ALPHABET,
     "prior": "uniform",
     "transition": [

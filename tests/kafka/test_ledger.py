@@ -31,8 +31,6 @@ from tests.kafka.records import NOW, Placed, Record, end_offsets, produce, read_
 from tests.kafka.topics import TopicFactory
 
 USERS, EACH = 40, 6
-FORMAT_1 = Path(__file__).parents[1] / "dataflows" / "publishing" / "format_1.jsonl"
-SAME = ("source", "source_identity", "sink", "sink_identity")
 
 
 @pytest.fixture(scope="module")
@@ -165,44 +163,17 @@ def test_pipelines_over_one_source_add_up_and_a_declared_budget_is_kept(
     assert joint["limit"][2] <= 12.0 + 1e-6
 
 
-def test_what_the_version_before_entered_is_counted_and_renewed(
-    bootstrap: str, source: str, ledger: str, tmp_path: Path
-) -> None:
-    """The own entry and that of another pipeline, as format 1 has them."""
-    document = pipeline(bootstrap, source, ledger, "renewed")
-    path = write_pipeline(tmp_path, document, MEMORYLESS)
-    run(bootstrap, path, document)
-    [own] = (entry for entry in entries(bootstrap, ledger) if entry["kind"] == "pipeline")
-    before = next(
-        stored
-        for stored in map(orjson.loads, FORMAT_1.read_bytes().splitlines())
-        if stored["pipeline"] == "crr_total"
-    )
-    for name in ("renewed", "stopped"):
-        earlier = {**own, **before, **{key: own[key] for key in SAME}, "pipeline": name}
-        key = orjson.dumps([name, own["source_identity"]])
-        produce(bootstrap, ledger, [Placed(0, Record(key, orjson.dumps(earlier), timestamp=NOW))])
-    said = run(bootstrap, path, document)
-    assert "1 other pipelines" in said
-    assert "together, ldp: epsilon 28 nats" in said
-    renewed, stopped = shown(path)["pipelines"]
-    assert (renewed["pipeline"], stopped["pipeline"]) == ("renewed", "stopped")
-    assert renewed["guarantee_id"] == own["guarantee_id"]
-    [last] = [one for one in entries(bootstrap, ledger) if one.get("pipeline") == "renewed"][-1:]
-    assert (last["format"], last["kind"]) == (3, "pipeline")
-
-
-def test_a_later_version_s_entry_is_not_passed_over(
+def test_an_entry_of_another_version_is_not_passed_over(
     bootstrap: str, source: str, ledger: str, tmp_path: Path
 ) -> None:
     document = pipeline(bootstrap, source, ledger, "early")
     path = write_pipeline(tmp_path, document, MEMORYLESS)
     run(bootstrap, path, document)
     [own] = (entry for entry in entries(bootstrap, ledger) if entry["kind"] == "pipeline")
-    later = {**own, "format": 4, "pipeline": "late", "guarantees": {}}
+    later = {**own, "format": 5, "pipeline": "late", "guarantees": {}}
     key = orjson.dumps(["late", own["source_identity"]])
     produce(bootstrap, ledger, [Placed(0, Record(key, orjson.dumps(later), timestamp=NOW))])
-    assert "cannot read what is promised of late over" in refusal_foretold(path)
+    assert "entry of late has format 5: another version of Fugu wrote" in refusal_foretold(path)
     assert shown(path)["unreadable"][0]["pipeline"] == "late"
 
 

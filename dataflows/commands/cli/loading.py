@@ -40,7 +40,6 @@ GROUPS = {
             "export": "state:export",
             "import": "state:import_",
             "rotate": "state:rotate",
-            "upgrade": "state_upgrade:upgrade",
             "repartition": "state_repartition:repartition",
             "rebuild": "state_rebuild:rebuild",
             "claim": "state_claim:claim",

@@ -26,7 +26,6 @@ class Message(ctypes.Structure):
     )
 
 
-MESSAGE_WORDS = ctypes.sizeof(Message) // WORD
 MESSAGE_ERROR = Message.error.offset // WORD
 MESSAGE_TOPIC = Message.topic.offset // WORD
 MESSAGE_PARTITION = Message.partition.offset // WORD

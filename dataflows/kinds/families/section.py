@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, Self
 
 import orjson
-from pydantic import ValidationInfo, model_validator
+from pydantic import model_validator
 
 from fugu.dataflows.base.durations import MILLISECOND
-from fugu.dataflows.base.section import NO_FILES, Section
+from fugu.dataflows.base.section import Section
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds.families.leakage import TemporalLeakage
 from fugu.dataflows.records.values import Values
@@ -100,10 +100,6 @@ class OperatorSection(Section, ABC):
     all of them."""
     instead: ClassVar[Mapping[str, str]] = {}
     """Hold the answers to keys that only other kinds of the family have."""
-    former_keys: ClassVar[frozenset[str]] = frozenset()
-    """Name keys that earlier versions took and that never changed the law: promises may have them.
-    """
-
     on_disk_because: ClassVar[str] = ""
     """Say what copies, whose state is in Kafka, cannot do for the kind; empty where they run it."""
 
@@ -112,10 +108,8 @@ class OperatorSection(Section, ABC):
 
     @model_validator(mode="before")
     @classmethod
-    def _refuse_keys_of_other_kinds(cls, given: object, about: ValidationInfo) -> object:
+    def _refuse_keys_of_other_kinds(cls, given: object) -> object:
         if isinstance(given, dict):
-            if about.context is NO_FILES:
-                given = {name: one for name, one in given.items() if name not in cls.former_keys}
             for name in cls.instead.keys() & given.keys() - cls.model_fields.keys():
                 raise ValueError(cls.instead[name].format(name=name, kind=given.get("kind")))
         return given

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, Self
 
 import numpy as np
-from pydantic import AliasChoices, Field, model_validator
+from pydantic import Field, model_validator
 
 from fugu.dataflows.base.field_paths import holds, released_name
 from fugu.dataflows.base.section import Epsilon, Section
@@ -109,9 +109,7 @@ class TemporalOperator(OperatorSection):
     """Say what `--finish` does with values that wait."""
     empty: Literal["emit", "skip"] = "emit"
     """Say whether ticks without a value are published."""
-    when_null: NullValue = Field(
-        "error", validation_alias=AliasChoices("when_null", "null"), serialization_alias="null"
-    )
+    when_null: NullValue = "error"
     """Say what a field that is null becomes: a dead letter, or a tick without a value."""
     accept_unsound: bool = False
     """Say whether a claim that is known not to hold is accepted, to reproduce a paper."""

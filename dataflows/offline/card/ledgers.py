@@ -36,8 +36,7 @@ def _ledger(content: LedgerContent) -> Iterator[Markup]:
     for unreadable in content.unreadable:
         yield element(
             "p",
-            f"{unreadable.pipeline}: its entry cannot be read (of a later version, or damaged), so "
-            "it is in no sum.",
+            f"{unreadable.why} It is in no sum.",
             class_="alarm",
         )
     for pipeline in sorted({entry.pipeline for entry in content.streams}):

@@ -84,19 +84,6 @@ def test_a_field_holds_what_is_inside_of_it() -> None:
     assert not holds("data.at", "data.a")
 
 
-def test_names_of_before_keep_their_digest_and_names_with_points_keep_theirs_in_backticks(
-    tmp_path: Path,
-) -> None:
-    """Both digests were computed before there were paths."""
-    assert reading_digest(read(tmp_path).pipeline) == "7b75e05715bc6a7fa252652f0cd46da1"
-    odd = PIPELINE.replace(
-        "value: zone",
-        "value: '`odd.name`'\n  dedupe: {field: '`a.b`'}\n"
-        "  timestamp: {field: '`at[0]`', format: epoch-s}",
-    )
-    assert reading_digest(read(tmp_path, odd).pipeline) == "1741b1c4b75e4775ef21085bc07d1a39"
-
-
 def test_a_path_is_never_taken_for_a_name_with_points(tmp_path: Path) -> None:
     path = PIPELINE.replace("value: zone", "value: odd.name")
     name = PIPELINE.replace("value: zone", "value: '`odd.name`'")

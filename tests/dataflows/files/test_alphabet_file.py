@@ -65,10 +65,8 @@ def test_the_alphabet_of_a_model_file_is_taken_from_it(tmp_path: Path) -> None:
 def test_where_symbols_are_written_changes_no_digest(tmp_path: Path) -> None:
     (tmp_path / "zones.txt").write_text(ZONES)
     (tmp_path / "model.json").write_bytes(orjson.dumps(MODEL))
-    for text in (PIPELINE, IN_TEXT, IN_MODEL):
-        written = text.replace("value: zone", "value: zone\n  partitioner: murmur2")
-        digest = reading_digest(read(tmp_path, written).pipeline)
-        assert digest == "ff12e437f8a34e7957d94acfaa25bbc0"
+    texts = (PIPELINE, IN_TEXT, IN_MODEL)
+    assert len({reading_digest(read(tmp_path, text).pipeline) for text in texts}) == 1
 
 
 @pytest.mark.parametrize("lines", ["light\nrest\nvigorous", f"{ZONES}sprint", "rest\nlight"])
@@ -78,7 +76,9 @@ def test_a_changed_file_is_refused_at_the_next_start(lines: str, tmp_path: Path)
         (tmp_path / "zones.txt").write_text(content)
         digests.append(reading_digest(read(tmp_path, IN_TEXT).pipeline))
     before, now = (FINGERPRINT.model_copy(update={"reading": digest}) for digest in digests)
-    with pytest.raises(StartRefused, match=r"operator\.alphabet, other, ticks or null changed"):
+    with pytest.raises(
+        StartRefused, match=r"operator\.alphabet, other, ticks or when_null changed"
+    ):
         check_same(before, now)
 
 

@@ -13,6 +13,7 @@ from tests.docs.test_names import ROOT
 
 REFUSALS = {
     "StartRefused",
+    "OtherVersion",
     "StateInUse",
     "StartContended",
     "TakenOver",
@@ -55,7 +56,9 @@ TABLE = {
     "flows/state_in_kafka.py find_state": LOOK,
     "kafka/native/group_member.py NativeGroupMember.committed": GIVEN,
     "kafka/native/group_member.py NativeGroupMember.poll": LATER + "no right to join the group",
+    "stages/log_entries.py read_entry": LATER + "a process of another version writes to the log",
     "state/chain_reader.py ChainReader.require_whole": GIVEN,
+    "state/changelog.py read": GIVEN,
     "state/state_topic.py StateTopic._require_no_other_seal": LOOK,
     "state/state_topic.py StateTopic.put": LATER + "something else floods the state topic",
     "state/state_topic.py StateTopic.create": LATER
@@ -113,9 +116,9 @@ TABLE = {
     "state/directory.py StateDirectory.stored": LOOK,
     "state/directory.py StateDirectory.require_startable": LOOK,
     "state/directory.py _fingerprint": LOOK,
-    "state/directory.py _refuse_newer": LOOK,
     "state/exchange.py Exchange.is_decided": COMMAND,
     "state/fingerprint.py check_same": LOOK,
+    "state/fingerprint.py read_fingerprint": LOOK,
     "state/lease_file.py LeaseFile.read": LOOK,
     "state/moved_rows.py moved_rows": COMMAND,
     "state/redrive.py Driven.require_number": COMMAND,
@@ -143,6 +146,7 @@ TABLE = {
     "publishing/lease.py Leases._require_own": LOOK,
     "publishing/lease.py Leases.require_held": LATER + "another process claims the state",
     "publishing/ledger_topic.py find_ledger": LOOK,
+    "publishing/promise.py Promise.read": LOOK,
     "publishing/registration.py register": LATER
     + "another pipeline is entered at once; exits with 1",
     "publishing/registration.py _refuse_a_second_sink": LOOK,

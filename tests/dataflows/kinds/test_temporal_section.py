@@ -148,22 +148,6 @@ def test_what_is_too_far_ahead_may_be_changed_and_nothing_else_about_ticks(tmp_p
     assert len(set(others)) == len(others)
 
 
-@pytest.mark.parametrize("key", ["null", "when_null"])
-@pytest.mark.parametrize(
-    ("operator", "value", "digest"),
-    [
-        ({}, "error", "0a308a4ad02b07ca53fd154e58d40e43"),
-        ({}, "as_none", "8e726efcb3ce16f40222fa864df77b86"),
-        ({"ticks": {"width": "1m", "grace": "5s"}}, "error", "c491719b5bf361d51e33abda2d230856"),
-    ],
-)
-def test_a_state_of_the_version_before_is_read_alike(
-    key: str, operator: dict[str, Any], value: str, digest: str, tmp_path: Path
-) -> None:
-    pipeline = pipeline_file(tmp_path, {"partitioner": "murmur2"}, operator | {key: value}).pipeline
-    assert reading_digest(pipeline) == digest
-
-
 def test_warnings_name_the_keys_of_the_file(tmp_path: Path) -> None:
     extended = {"kind": "extended_threshold_perturbation", "window": 10, "threshold": None}
     file = pipeline_file(tmp_path, {}, extended | {"epsilon": 1.0})

@@ -34,7 +34,7 @@ secret:
 
 MODEL: dict[str, Any] = {
     "format": "fugu-markov-model",
-    "format_version": 1,
+    "format_version": 2,
     "alphabet": ["rest", "light", "vigorous"],
     "prior": [0.5, 0.3, 0.2],
     "transition": [[0.8, 0.15, 0.05], [0.2, 0.7, 0.1], [0.0, 0.3, 0.7]],

@@ -124,8 +124,6 @@ def others_in(values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
 
 
 def test_a_field_that_is_as_by_default_changes_no_id() -> None:
-    """So that a later version may have more of them."""
-
     @dataclass(frozen=True)
     class Guaranteed(Guarantee):
         more: int = 0

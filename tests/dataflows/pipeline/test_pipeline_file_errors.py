@@ -7,7 +7,6 @@ import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.files.yaml_file import LARGEST_FILE
-from fugu.dataflows.kinds import TemporalOperator
 from fugu.dataflows.kinds.crr import CrrOperator
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.source_section import TimestampField
@@ -174,18 +173,16 @@ def test_a_section_below_another_one_is_not_answered_with_its_own_name(tmp_path:
     )
 
 
-@pytest.mark.parametrize("more", ["null: error", '"null": error', "null: as_none"])
-def test_null_is_read_as_a_key_of_that_name(more: str, tmp_path: Path) -> None:
-    text = with_change(CRR, f"kind: threshold_perturbation\n  window: 5\n  threshold: 3\n  {more}")
-    operator = read(tmp_path, text).pipeline.operator
-    assert isinstance(operator, TemporalOperator)
-    assert operator.when_null == more.split()[-1]
-
-
-def test_both_names_of_a_key_at_once_are_refused(tmp_path: Path) -> None:
-    section = "kind: threshold_perturbation\n  window: 5\n  threshold: 3\n"
-    both = f"{section}  when_null: error\n  null: error"
-    assert "operator.null: unknown key" in read_error(tmp_path, with_change(CRR, both))
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        ("null", "operator: keys should be strings"),
+        ('"null"', "operator.null: unknown key; did you mean when_null?"),
+    ],
+)
+def test_null_is_no_key(key: str, says: str, tmp_path: Path) -> None:
+    section = f"kind: threshold_perturbation\n  window: 5\n  threshold: 3\n  {key}: error"
+    assert says in read_error(tmp_path, with_change(CRR, section))
 
 
 def test_a_word_that_is_nothing_elsewhere_stays_nothing(tmp_path: Path) -> None:

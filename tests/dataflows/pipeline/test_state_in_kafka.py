@@ -68,7 +68,6 @@ COMMANDS = (
     "state export FILE there",
     "state import FILE there",
     "state rotate FILE --keys there",
-    "state upgrade",
     "state repartition",
     "state rebuild",
     "state claim",

@@ -37,7 +37,7 @@ def test_the_next_start_adds_nothing_more() -> None:
 
 
 def test_the_same_figures_under_another_id_are_one_promise() -> None:
-    """Continue as after an upgrade to a version that names promises in another way."""
+    """Continue as after a migration to a kind that leaves other points open."""
     own = replace(LDP, finite_precision_delta=0.025)
     earlier = replace(own, trust=Point("seen", "in other words"), not_covered=())
     assert continued(entry("new", own), entry("old", earlier)).guarantees == (own,)

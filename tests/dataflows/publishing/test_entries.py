@@ -2,19 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from math import inf
-from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
 from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
-from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.joint import Told
 from fugu.dataflows.pipeline.source_budget import sums
 from fugu.dataflows.publishing.continued import continued
 from fugu.dataflows.publishing.entries import (
+    PIPELINE_FORMAT,
+    STREAM_FORMAT,
     WITHDRAWN,
     PipelineEntry,
     StreamEntry,
@@ -27,13 +26,11 @@ from fugu.dataflows.publishing.entries import (
     stream_entry,
 )
 from fugu.dataflows.publishing.registration import promises_of
-from fugu.operators.guarantee import PRESENCE, Guarantee
+from fugu.operators.guarantee import Guarantee
 from fugu.operators.loss import StatedLoss
 from fugu.operators.mechanism import AT_THE_END
 from tests.conformance.kinds import KINDS
 
-FORMAT_1 = Path(__file__).with_name("format_1.jsonl")
-FORMAT_2 = Path(__file__).with_name("format_2.jsonl")
 PAPER = KINDS["paper_crr"].examples()[0].mechanism.guarantees()
 GUARANTEES = KINDS["crr"].examples()[0].mechanism.guarantees()
 LAPLACE = KINDS["laplace"].examples()[0].mechanism.guarantees()
@@ -54,26 +51,12 @@ def test_a_declared_budget_comes_back(budget: DeclaredBudget | None) -> None:
     assert read_entry(entry.value()) == entry
 
 
-def test_what_a_pipeline_tells_beside_others_comes_back_and_is_read_by_no_version_before() -> None:
-    """An entry without it is what the version before writes, so that it is read there."""
+def test_what_a_pipeline_tells_beside_others_comes_back() -> None:
     entry = entry_of(GUARANTEES, None)
     rows, window = ((0.9, 0.1), (0.4, 0.6)), (8, 2.0)
     told = Told("zones", 0.5, None, window, 60_000, rows, None, (("counts", "parallel"),))
     for one in (told, replace(told, backward=rows, whole_life=4.0, nats=None, window=None)):
-        value = replace(entry, told=one).value()
-        assert orjson.loads(value)["format"] == 5
-        assert read_entry(value) == replace(entry, told=one)
-    without = orjson.loads(entry.value())
-    assert without["format"] == 3
-    assert "told" not in without
-
-
-def test_an_entry_that_does_not_say_whether_releases_are_memoryless_counts_as_if_not() -> None:
-    told = Told("zones", 0.5, beside=(("counts", "parallel"),), memoryless=True)
-    entry = replace(entry_of(GUARANTEES, None), told=told)
-    content = orjson.loads(entry.value()) | {"format": 4}
-    del content["told"]["memoryless"]
-    assert read_entry(orjson.dumps(content)) == replace(entry, told=replace(told, memoryless=False))
+        assert read_entry(replace(entry, told=one).value()) == replace(entry, told=one)
 
 
 def test_what_was_released_before_may_have_been_repeated_unless_the_ledger_says_it_was_not() -> (
@@ -103,13 +86,6 @@ def test_a_damaged_figure_of_one_value_is_no_figure(damage: dict[str, object]) -
     content = orjson.loads(replace(entry_of(GUARANTEES, None), told=told).value())
     content["told"] |= damage
     assert isinstance(read_entry(orjson.dumps(content)), UnreadableEntry)
-
-
-def test_a_number_of_nats_that_the_version_before_entered_is_a_budget() -> None:
-    stored = orjson.loads(FORMAT_1.read_bytes().splitlines()[0])
-    read = read_entry(orjson.dumps(stored | {"source_budget": 12.0}))
-    assert isinstance(read, PipelineEntry)
-    assert read.source_budget == DeclaredBudget(12.0)
 
 
 @pytest.mark.parametrize(
@@ -153,58 +129,33 @@ def test_what_is_no_entry_is_passed_over(value: bytes | None) -> None:
     assert read_entry(value) is None
 
 
-@pytest.mark.parametrize("written", [FORMAT_1, FORMAT_2], ids=["format 1", "format 2"])
-def test_no_promise_of_a_version_before_is_lost(written: Path) -> None:
-    """The entries are those that commits cc73aa9 and fc6ccb7 wrote."""
-    values = written.read_bytes().splitlines()
-    entries = [read_entry(value) for value in values]
-    for entry, value in zip(entries, values, strict=True):
-        assert isinstance(entry, PipelineEntry)
-        stored = orjson.loads(value)
-        assert (entry.pipeline, entry.source) == (stored["pipeline"], "vitals")
-        for read, told in zip(entry.guarantees, stored["guarantees"], strict=True):
-            assert (read.notion, read.delta, read.per, read.window) == tuple(
-                told[name] for name in ("notion", "delta", "per", "window")
-            )
-            assert told["proof"] == str(read.proof)
-            assert (
-                told["not_covered"] == list(map(str, read.not_covered))[-len(told["not_covered"]) :]
-            )
-            if told["sound"]:
-                assert read.epsilon == told["epsilon"]
-                assert f"epsilon {read.epsilon:.6g} nats" in in_words(read)
-                assert f"relative to {told['relative_to']}" in in_words(read)
-            else:
-                assert (read.epsilon, told["epsilon"]) == (inf, None)
-
-
-@pytest.mark.parametrize("kind", ["crr", "laplace", "uniform", "threshold_perturbation"])
-def test_a_pipeline_of_format_2_goes_on_with_one_promise(kind: str) -> None:
-    """Its entry is renewed: the same figures under the id of this version, and no other delta.
-    What it did not say of its loss stays unknown."""
-    guarantees = KINDS[kind].examples()[0].mechanism.guarantees()
-    known = entries_of(FORMAT_2)[kind]
-    entry = replace(known, guarantee_id="fedcba9876543210", guarantees=guarantees)
-    renewed = tuple(replace(one, loss=None) for one in guarantees)
-    assert continued(entry, known) == replace(entry, guarantees=renewed)
-    assert read_entry(entry.value()) == entry
-
-
 def test_an_entry_has_the_type_of_its_loss_and_all_sentences() -> None:
     guarantee = replace(GUARANTEES[0], loss=StatedLoss(1.0, 1e-6))
     entry = PipelineEntry("p", "s", "s-id", "t", "t-id", "0123", (guarantee,), None)
     content = orjson.loads(entry.value())
     [told] = content["guarantees"]
-    assert content["format"] == 3
+    assert content["format"] == PIPELINE_FORMAT
     assert told["loss"] == {"type": "StatedLoss", "epsilon": 1.0, "delta": 1e-6}
     assert told["trust"]["sentence"] == str(guarantee.trust)
 
 
 @pytest.mark.parametrize("more", [{"later": 1}, {"trust": None}, {"neighbours": {}}])
 def test_a_promise_that_cannot_be_read_is_named_and_never_passed_over(more: dict[str, Any]) -> None:
-    content = orjson.loads(entries_of(FORMAT_2)["crr"].value())
+    content = orjson.loads(entry_of(GUARANTEES, None).value())
     content["guarantees"][0] |= more
-    assert read_entry(orjson.dumps(content)) == UnreadableEntry("crr", "vitals", "topic-id")
+    assert read_entry(orjson.dumps(content)) == UnreadableEntry("zones", "vitals", "topic-id")
+
+
+@pytest.mark.parametrize("number", [1, 5, PIPELINE_FORMAT + 1])
+def test_what_another_version_entered_is_named_with_its_format(number: int) -> None:
+    names = {"pipeline": "zones", "source": "vitals", "source_identity": "topic-id"}
+    for kind in ("pipeline", "stream"):
+        if (kind, number) == ("stream", STREAM_FORMAT):
+            continue
+        content = {"format": number, "kind": kind, **names, "later": "something else"}
+        read = read_entry(orjson.dumps(content))
+        assert read == UnreadableEntry("zones", "vitals", "topic-id", number)
+        assert f"The entry of zones has format {number}: another version of Fugu" in read.why
 
 
 def fields_of(content: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
@@ -271,63 +222,10 @@ def test_an_entry_that_is_damaged_altogether_is_named_by_its_key() -> None:
     assert damaged_entry(ledger_key("zones", 0, "b7ef"), b"{") is None
 
 
-def test_an_unknown_type_of_loss_leaves_epsilon_and_delta() -> None:
-    content = orjson.loads(entries_of(FORMAT_2)["crr"].value())
-    for told in content["guarantees"]:
-        told["loss"] = {"type": "LaterLoss", "atoms": [1, 2]}
-    read = read_entry(orjson.dumps(content))
-    assert isinstance(read, PipelineEntry)
-    assert [one.loss for one in read.guarantees] == [None, None]
-
-
-@pytest.mark.parametrize(
-    ("pipeline", "says"),
-    [
-        ("crr", "the sequence of true symbols of one stream"),
-        ("laplace", "the numbers of one stream that one release is about"),
-        ("real_time_local", "the numbers of one stream within any such window"),
-        ("unicorn_ps", "every single secret that a policy of a person states"),
-        ("threshold_perturbation", "delayed by a random 0 to 2 ticks"),
-    ],
-)
-def test_what_the_version_before_said_is_said_as_it_is_now(pipeline: str, says: str) -> None:
-    assert says in in_words(earlier(pipeline).guarantees[0])
-
-
-@pytest.mark.parametrize("pipeline", ["uniform", "real_time"])
-def test_where_it_may_have_said_too_much_the_weaker_promise_is_read(pipeline: str) -> None:
-    """Its sentence was the same with `protects: presence`, where a replacement costs twice as
-    much."""
-    guarantee = earlier(pipeline).guarantees[0]
-    assert guarantee.neighbours == PRESENCE
-    assert "another contribution" not in in_words(guarantee)
-    assert "twice epsilon is counted" in str(guarantee.not_covered[0])
-
-
-def test_a_delta_that_was_stated_per_release_stays_that() -> None:
-    """Check promises with an epsilon for more than a release."""
-    release, windows = earlier("laplace").guarantees[0], earlier("uniform").guarantees[0]
-    assert 0.0 < release.finite_precision_delta < 1e-17
-    assert release.delta_per_release == 0.0
-    assert windows.finite_precision_delta == 0.0
-    assert 0.0 < windows.delta_per_release < 1e-16
-    assert "for every release" in in_words(windows)
-
-
-def test_a_promise_of_a_later_version_is_not_passed_over() -> None:
-    entry = orjson.loads(FORMAT_1.read_bytes().splitlines()[0])
-    value = orjson.dumps({**entry, "format": 4, "guarantees": "something else"})
-    assert read_entry(value) == UnreadableEntry("crr", "vitals", "topic-id")
-
-
-def earlier(pipeline: str) -> PipelineEntry:
-    """The entry of a pipeline that version 0.1.0 wrote."""
-    return entries_of(FORMAT_1)[pipeline]
-
-
-def entries_of(written: Path) -> dict[str, PipelineEntry]:
-    entries = map(read_entry, written.read_bytes().splitlines())
-    return {entry.pipeline: entry for entry in entries if isinstance(entry, PipelineEntry)}
+def test_an_unknown_type_of_loss_cannot_be_read() -> None:
+    loss = {"type": "LaterLoss", "atoms": [1, 2]}
+    value = damaged(entry_of(GUARANTEES, None).value(), ("guarantees", 0, "loss"), loss)
+    assert read_entry(value) == UnreadableEntry("zones", "vitals", "topic-id")
 
 
 def test_a_stream_belongs_to_one_pipeline_and_one_partition() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.errors import ConfigurationError, OtherVersion
 from fugu.dataflows.kinds import KINDS
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id, read_guarantee
 from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
@@ -82,28 +82,7 @@ def test_another_law_than_that_of_the_releases_is_refused(tmp_path: Path) -> Non
         other.mechanism()
 
 
-FORMER_CHOICES = {"mode": "optimal", "distance": "hamming", "kernel": "heuristic"}
-
-
-@pytest.mark.parametrize(
-    ("kind", "former"),
-    [
-        ("crr", {"accept_unsound": False}),
-        ("robust_crr", {"accept_unsound": True}),
-        ("planned_crr", {"accept_unsound": False, **FORMER_CHOICES}),
-    ],
-)
-def test_keys_of_earlier_versions_that_changed_nothing_are_read_over(
-    kind: str, former: dict[str, Any], tmp_path: Path
-) -> None:
-    written = promised(kind, tmp_path)
-    before = written.model_copy(update={"operator": {**written.operator, **former}})
-    assert before.mechanism().law_digest().hex() == written.law.digest
-    with pytest.raises(ConfigurationError, match="accept_unsound: unknown key"):
-        example_of(kind, tmp_path, former)
-
-
-def test_a_key_that_no_version_took_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_key_is_refused(tmp_path: Path) -> None:
     written = promised("planned_crr", tmp_path)
     other = written.model_copy(update={"operator": {**written.operator, "windows": 3}})
     with pytest.raises(ConfigurationError, match="does not know"):
@@ -199,8 +178,8 @@ def test_a_model_of_the_private_topic_is_warned_of_where_it_is_published(tmp_pat
     ):
         file = example_of("crr", tmp_path, sink={**PIPELINE["sink"], "promise": mode})
         path = tmp_path / "heart-zones.model.json"
-        learned = {"source": source, "date": "2026-11-25"}
-        content = {**orjson.loads(path.read_bytes()), "format_version": 2, "learned": learned}
+        learned = {"source": source, "date": "2026-11-25", "alphabet": "sorted"}
+        content = {**orjson.loads(path.read_bytes()), "learned": learned}
         path.write_bytes(orjson.dumps(content))
         remarks = remarks_of(file, configure(file).mechanism)
         assert any("sink.promise: without_files" in remark for remark in remarks) == warned
@@ -209,7 +188,8 @@ def test_a_model_of_the_private_topic_is_warned_of_where_it_is_published(tmp_pat
 def test_keys_of_a_later_version_are_passed_over_and_another_format_is_not(tmp_path: Path) -> None:
     content = orjson.loads(promised("grr", tmp_path).value())
     assert Promise.read(orjson.dumps({**content, "later": 1})) == promised("grr", tmp_path)
-    assert Promise.read(orjson.dumps({**content, "format": 2})) is None
+    with pytest.raises(OtherVersion, match="the promise has format 2: another version"):
+        Promise.read(orjson.dumps({**content, "format": 2}))
     assert Promise.read(b"null") is None
 
 

@@ -28,11 +28,6 @@ def test_partial_sums_are_told_apart() -> None:
     assert (read.partition, read.tick, read.sums.tolist()) == (3, 5, [-2, 9])
 
 
-def test_a_change_of_the_version_before_names_no_offset() -> None:
-    before = written({"policy_change": 2}, [b"{}"])
-    assert read_entry(before, "log") == PolicyChange(b"{}", None)
-
-
 @pytest.mark.parametrize("content", [None, b"", b"{}", written({"other": 1}, [])])
 def test_what_others_write_is_refused_by_its_place(content: bytes | None) -> None:
     with pytest.raises(FuguError, match="log, offset 3 was not written by this pipeline"):

@@ -159,7 +159,9 @@ def test_a_block_of_another_partition_is_refused() -> None:
 def test_a_block_of_another_format_is_said_to_be_another_version_s_and_not_lost() -> None:
     key, value = Chain(0).append(fresh(), progress(0))[0]
     reader = read([(key, (value or b"").replace(b'"format":1', b'"format":2'))])
-    with pytest.raises(StartRefused, match=r"another version .* has format 2; .* nothing is lost"):
+    with pytest.raises(
+        StartRefused, match=r"block .* has format 2: another version .* nothing is lost"
+    ):
         reader.require_whole()
 
 

@@ -12,7 +12,6 @@ from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.mechanism import Inputs, Integers, Kind, Releases, State
 from fugu.operators.noise.additive import BudgetBelowResolution
 from fugu.operators.randomness import DrawScope, tick_position
-from fugu.operators.realtime.account import account_of
 from fugu.operators.realtime.guarantees import DECLARED
 from fugu.operators.realtime.measurement import Measurement
 from fugu.operators.realtime.real_time_release import RealTimeRelease
@@ -233,12 +232,9 @@ def test_variance_is_below_that_of_zero_concentrated_noise_by_what_is_printed(
 ) -> None:
     """The noise of the release itself, but for steps rounded down."""
     release = RealTimeRelease(1, 1, 1, epsilon, 1e-6, **shared)
-    former = account_of(
-        epsilon, 1e-6, share=release.shared, values=release.period, convert=units_of_rho
-    )
-    before = Measurement(1).deviation(former.schedule.first)
-    rounding = 4.0 / former.schedule.first
-    assert 1.0 - (release.noise_deviation / before) ** 2 == pytest.approx(saved, abs=rounding)
+    first = release.shared(units_of_rho(epsilon, 1e-6)).first
+    usual, rounding = Measurement(1).deviation(first), 4.0 / first
+    assert 1.0 - (release.noise_deviation / usual) ** 2 == pytest.approx(saved, abs=rounding)
     assert release.audit()[OVER_ZCDP] == pytest.approx(1.0 - saved, abs=0.001)
 
 

@@ -150,9 +150,6 @@ def test_limits_that_are_declared_are_part_of_the_law() -> None:
     own = town(Limits(), replace(HOME, limits=Limits(demand=10)), SHOP)
     digests = {one.digest() for one in (some, others, own, town(Limits()))}
     assert len(digests) == 4
-    assert {one.digest_without_life() for one in (some, others, own)} == {
-        town(Limits()).digest_without_life()
-    }
 
 
 def long_name(bytes_: int) -> Policy:

@@ -11,7 +11,6 @@ from random import Random
 import numpy as np
 import pytest
 
-from fugu.dataflows.stages.coverage import Coverage
 from fugu.dataflows.stages.log_entries import Entry, PoliciesCovered, PolicyChange, read_entry
 from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
@@ -241,7 +240,3 @@ def test_one_sum_is_kept_of_a_tick_that_waits_however_many_partitions_there_are(
     one = sum(len(sums(0, tick).encoded()) for tick in range(50))
     assert kept < 1.2 * one
     assert len(again(merge, state).open.take_everything()) == kept
-
-
-def test_a_snapshot_of_a_version_that_held_nothing_back_is_read() -> None:
-    assert Coverage.of(None) == Coverage()

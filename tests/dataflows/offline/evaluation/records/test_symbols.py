@@ -145,7 +145,7 @@ def test_uniform_symbols_without_memory_are_wrong_as_often_as_known(
     letters = [f"s{number}" for number in range(10)]
     model = {
         "format": "fugu-markov-model",
-        "format_version": 1,
+        "format_version": 2,
         "alphabet": letters,
         "prior": "uniform",
         "transition": [[0.1] * 10] * 10,

@@ -1,1 +1,0 @@
-"""Recognise states that a former version of a mechanism wrote."""
