@@ -17,35 +17,32 @@ from rich.console import Console
 
 from bench import key_flood, native_client, processes, row_state, temporal, without_kafka
 from bench.child import ROOT, ChildFailed
-from bench.comparison.command import (
+from bench.comparison.contestants import FUGU
+from bench.comparison.data import ALPHABET, write_model
+from bench.comparison.environments import (
     PARTITIONS,
     USERS,
     Choice,
+    NotInstalled,
     UnknownContestant,
+    environment,
     measure_peers,
 )
-from bench.comparison.contestants import FUGU
-from bench.comparison.data import ALPHABET, write_model
-from bench.comparison.environments import NotInstalled, environment
-from bench.comparison.measuring import Bench
-from bench.comparison.topics import Topics
-from bench.kafka_state import KafkaState
+from bench.comparison.measuring import Bench, Topics
+from bench.kafka_state import KafkaState, kafka_state_page
 from bench.kafka_state import Settings as KafkaStateSettings
-from bench.kafka_state_report import kafka_state_page
-from bench.key_flood_report import flood_page
+from bench.key_flood import flood_page
 from bench.latency.measuring import Settings as LatencySettings
-from bench.latency.measuring import measure_latency
-from bench.latency.report import latency_page
+from bench.latency.measuring import latency_page, measure_latency
 from bench.outcomes import WrongOutcomes
-from bench.path_report import path_page
-from bench.path_results import Settings
+from bench.path import Settings, path_page
 from bench.pipeline import Workplace
-from bench.processes_report import processes_page
+from bench.processes import processes_page
 from bench.scaling.measuring import Scaling
 from bench.scaling.measuring import Settings as ScalingSettings
-from bench.scaling.picture import draw as draw_scaling
+from bench.scaling.report import draw as draw_scaling
 from bench.scaling.report import scaling_page
-from bench.temporal_report import temporal_page
+from bench.temporal import temporal_page
 from bench.throughput import measure_throughput
 from bench.without_kafka import RESULTS, Folder
 from tests.kafka.broker import Broker

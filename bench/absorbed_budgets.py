@@ -18,8 +18,7 @@ from rich.console import Console
 from fugu.operators.budget_units import in_nats
 from fugu.operators.columns import copied, put, taken
 from fugu.operators.mechanism import Inputs, Integers, Kind
-from fugu.operators.randomness import DrawScope, draws_of, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, draws_of, record_positions
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.markov_model import MarkovModel
 

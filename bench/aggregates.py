@@ -6,7 +6,7 @@ Beside it the same batches are decoded and encoded, which is what passing them t
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from random import Random
 from statistics import median
@@ -14,6 +14,8 @@ from statistics import median
 import numpy as np
 import orjson
 
+from bench.grid import Grid, figures
+from bench.page import Page
 from bench.stream import key_of
 from bench.watched import Stopwatch
 from fugu.dataflows.base.batches import Batch
@@ -23,14 +25,13 @@ from fugu.dataflows.kinds.sample import SampleOperator
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.json_fields import FieldTimestamp
 from fugu.dataflows.records.symbols import PlainSymbols
-from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.log_entries import Entry, read_entry
 from fugu.dataflows.stages.merging import MergeState, Merging
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.integer_column import IntegerColumn
+from fugu.operators.columns import IntegerColumn
 from fugu.operators.mechanism import Mechanism, Releases
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
 
 GROUPS = (10, 1_000, 100_000)
 GROUPS_OF_TOTALS = (10, 1_000)
@@ -223,3 +224,102 @@ def _merged(
 ) -> Iterator[tuple[int, Releases]]:
     for one in partials:
         yield from city.merge(state, one)
+
+
+# Show the figures of aggregation as tables.
+
+
+def aggregates_page(measured: Sequence[Cost], command: str, load_before: float) -> Page:
+    """Return what is written and shown."""
+    costs = [one for one in measured if not one.totals]
+    totals = [one for one in measured if one.totals]
+    return Page(
+        "aggregates",
+        "Aggregates",
+        command,
+        load_before,
+        {
+            "command": command,
+            "load_before": load_before,
+            "users": USERS,
+            "ticks": TICKS,
+            "costs": [asdict(cost) for cost in measured],
+        },
+        [_speeds(costs), _ticks(costs), _totals(costs, totals)],
+        [
+            f"Strategy sample with a window of {TICKS} ticks, so that one tick is published and "
+            f"{TICKS - 1} repeat it; {PARTITIONS} partitions in turn, one process, no Kafka, CPU "
+            "time. Every user sends one record of 80 bytes a tick; users are new in the first "
+            "one. Pass-through decodes and encodes the same batches.",
+            "Running totals are under a personal cap of 2 ticks a day: half of all contributions "
+            "are dropped, and every tick is published.",
+            "Figures and release ids are written at every tick, and are not part of the ratio. A "
+            "publication draws noise for every group. Where contributions are bounded, state "
+            "grows with users; in the merge and in the log, with groups.",
+        ],
+    )
+
+
+def _speeds(costs: Sequence[Cost]) -> Grid:
+    rows = []
+    for cost in costs:
+        through, aggregated = cost.microseconds(PASS_THROUGH), cost.microseconds(*AGGREGATION)
+        parts = (cost.microseconds(part) for part in AGGREGATION)
+        rows.append(
+            [
+                f"{cost.groups:,}",
+                *figures(0, 1e6 / aggregated, 1e6 / through),
+                *figures(2, through / aggregated, *parts),
+            ]
+        )
+    return Grid(
+        f"Records to merged ticks: {USERS * TICKS:,} records of {USERS:,} users; parts in µs a "
+        "record",
+        ["groups", "records/s", "pass-through", "ratio", *AGGREGATION],
+        rows,
+    )
+
+
+def _totals(costs: Sequence[Cost], totals: Sequence[Cost]) -> Grid:
+    rows = [
+        [
+            f"{one.groups:,}",
+            *figures(0, 1e6 / one.microseconds(*AGGREGATION)),
+            *figures(2, sampled.microseconds(*AGGREGATION) / one.microseconds(*AGGREGATION)),
+            *figures(1, one.publication_seconds * 1e3),
+            *figures(0, one.bytes_per_user),
+        ]
+        for one, sampled in zip(totals, costs, strict=False)
+    ]
+    return Grid(
+        "Running totals under a personal cap, from records to merged ticks; ms and bytes",
+        ["groups", "records/s", "of sample", "publication", "a user"],
+        rows,
+    )
+
+
+def _ticks(costs: Sequence[Cost]) -> Grid:
+    rows = [
+        [
+            f"{cost.groups:,}",
+            *figures(1, cost.publication_seconds * 1e3),
+            *figures(1, *(cost.seconds[part] / TICKS * 1e3 for part in (FIGURES, IDS))),
+            *figures(1, cost.publication_bytes / 2**20),
+            *figures(0, cost.bytes_per_user, cost.merge_bytes, cost.log_bytes),
+        ]
+        for cost in costs
+    ]
+    return Grid(
+        "A tick: CPU milliseconds, and bytes of an open one",
+        [
+            "groups",
+            "publication",
+            "figures",
+            "release ids",
+            "publication, MiB",
+            "a user",
+            "merge",
+            "log",
+        ],
+        rows,
+    )

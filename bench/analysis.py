@@ -21,12 +21,11 @@ import fugu
 from bench.grid import Grid
 from bench.page import Page
 from fugu.dataflows.analysis.exported import write_days
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.promise import promise_of
 from fugu.operators.mechanism import Inputs
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 
 ROOT = Path(__file__).parents[1]
 _COMMAND = ".venv/bin/python -m bench.analysis"

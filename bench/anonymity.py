@@ -20,12 +20,8 @@ from bench.grid import Grid, figures
 from bench.page import Page
 from fugu.operators.anonymity.anonymization import Anonymization
 from fugu.operators.anonymity.attacks import attacked
-from fugu.operators.anonymity.knowledge import occurrences
-from fugu.operators.anonymity.records import Table
-from fugu.operators.anonymity.repair import repaired
-from fugu.operators.anonymity.suppression import suppressed
-from fugu.operators.anonymity.taxonomy import Taxonomy
-from fugu.operators.anonymity.virtualisation import virtual_values
+from fugu.operators.anonymity.knowledge import Table, occurrences
+from fugu.operators.anonymity.suppression import Taxonomy, repaired, suppressed, virtual_values
 
 _TAXONOMY = Taxonomy.from_tree(
     {

@@ -1,25 +1,28 @@
 """Collectors of private reports beside `sample`, and what users' reports cost: no Kafka."""
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from statistics import mean
 
 import numpy as np
 
+from bench.grid import Grid, figures
+from bench.page import Page
 from fugu.operators.ldp_ids.collector import Collector
-from fugu.operators.ldp_ids.instruction import Instruction
-from fugu.operators.ldp_ids.lba import CollectedBudgetAbsorption
-from fugu.operators.ldp_ids.lbd import CollectedBudgetDistribution
-from fugu.operators.ldp_ids.lbu import CollectedUniform
-from fugu.operators.ldp_ids.lpa import CollectedPopulationAbsorption
-from fugu.operators.ldp_ids.lpd import CollectedPopulationDistribution
-from fugu.operators.ldp_ids.lpu import CollectedPopulationUniform
-from fugu.operators.ldp_ids.lsp import CollectedSample
+from fugu.operators.ldp_ids.reporting import Instruction
+from fugu.operators.ldp_ids.strategies import (
+    CollectedBudgetAbsorption,
+    CollectedBudgetDistribution,
+    CollectedPopulationAbsorption,
+    CollectedPopulationDistribution,
+    CollectedPopulationUniform,
+    CollectedSample,
+    CollectedUniform,
+)
 from fugu.operators.mechanism import Inputs, Integers, Mechanism
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
-from fugu.operators.wevent.sample import Sample
+from fugu.operators.randomness import DrawScope, Secret
+from fugu.operators.wevent.spread_strategies import Sample
 
 GROUPS = (10, 1_000, 60_000)
 WINDOW, EPSILON, USERS = 4, 4.0, 20_000
@@ -100,3 +103,40 @@ def _user(mechanism: Collector) -> float:
 
 def _scope(mechanism: Mechanism) -> DrawScope:
     return DrawScope(Secret(bytes(32)), "bench", mechanism.kind, 1, mechanism.law_digest())
+
+
+# The costs of collectors as a table.
+
+
+def collectors_page(costs: Sequence[CollectorCost], command: str, load_before: float) -> Page:
+    """Return the page of these costs."""
+    sample = costs[0].ticks
+    header = ["kind", *(f"{groups:,} groups" for groups in GROUPS), "/ sample", "a user's reports"]
+    rows = [
+        [
+            cost.kind,
+            *figures(0, *(cost.ticks[groups] for groups in GROUPS)),
+            ", ".join(f"{cost.ticks[groups] / sample[groups]:.2f}" for groups in GROUPS),
+            "" if cost.user is None else f"{cost.user:.2f}",
+        ]
+        for cost in costs
+    ]
+    return Page(
+        "collectors",
+        "Collectors of private reports",
+        command,
+        load_before,
+        {"costs": [asdict(cost) for cost in costs]},
+        [
+            Grid(
+                "CPU µs of a tick in the merge, by groups; of a user's reports, 10 groups",
+                header,
+                rows,
+            )
+        ],
+        [
+            f"Window {WINDOW}, epsilon {EPSILON:g}; a mean over ticks, of which sample publishes "
+            f"one in {WINDOW}. Reports: {USERS:,} users who are all there, SUE, CPU µs a user and "
+            "tick; of population division that includes those who are not asked.",
+        ],
+    )

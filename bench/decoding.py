@@ -30,11 +30,10 @@ from fugu.dataflows.records.contributions import Contributions, SetContributions
 from fugu.dataflows.records.json_fields import FieldTimestamp
 from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.records.payloads import Payloads
-from fugu.dataflows.records.registered import Registered, SchemaText, Wire
-from fugu.dataflows.records.schema_ids import prefix_of
+from fugu.dataflows.records.registered import Registered, SchemaText, Wire, prefix_of
 from fugu.dataflows.records.symbols import Symbols
 from fugu.dataflows.records.values import Values
-from fugu.operators.integer_column import IntegerColumn
+from fugu.operators.columns import IntegerColumn
 
 RECORDS, ROUNDS = 5_000, 25
 _ZONES = ["rest", "light", "vigorous"]

@@ -11,8 +11,8 @@ from time import process_time
 import numpy as np
 
 from fugu.operators.mechanism import Inputs
+from fugu.operators.swellfish.interval_strategies import UnicornPS
 from fugu.operators.swellfish.relevance import Interval, Relevance
-from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from tests.operators.swellfish.fixed_timeline import FixedTimeline
 from tests.operators.swellfish.reference_ledger import Ledger, decoded, encoded, opened
 from tests.operators.swellfish.running import simulated

@@ -18,7 +18,7 @@ from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.native.settings import READING, WRITING, settings_of
-from fugu.operators.byte_column import ByteColumn
+from fugu.operators.columns import ByteColumn
 from tests.kafka.topics import TopicFactory
 
 _PARTITIONS = 4

@@ -6,24 +6,27 @@ row is the same operator under 1,000 users who send alike.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import count
 from statistics import median
 
 import numpy as np
 
+from bench.grid import Grid, figures
+from bench.operator_parts import PARTS, STEP, USERS, PartCost
+from bench.page import Page
 from bench.sip_steps import dense_model
 from fugu.dataflows.base.batches import DeadLetters, Decoded
-from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.per_record import PerRecord
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.state.row_table import RowTable
+from fugu.operators import compiled
 from fugu.operators.budget import Budgeted
 from fugu.operators.mechanism import Array, Integers, Mechanism
-from fugu.operators.noise.laplace_release import LaplaceRelease
-from fugu.operators.randomness import DrawScope
+from fugu.operators.noise.number_release import LaplaceRelease
+from fugu.operators.randomness import DrawScope, Secret
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
-from fugu.operators.secret import Secret
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
@@ -114,3 +117,52 @@ def senders(spread: str, users: int, rng: np.random.Generator) -> Integers:
         weights = 1.0 / np.arange(1, users + 1) ** 1.2
         return rng.choice(users, size=RECORDS, p=weights / weights.sum())
     return np.where(rng.random(RECORDS) < 0.5, 0, alike) if spread == "half" else alike
+
+
+# Costs of local operators as tables.
+
+
+def operators_page(
+    costs: list[OperatorCost], parts: list[PartCost], command: str, load_before: float
+) -> Page:
+    """One row per operator: microseconds, ratios to the first shape, and parts."""
+    by_operator: dict[str, list[OperatorCost]] = {}
+    for cost in costs:
+        by_operator.setdefault(cost.operator, []).append(cost)
+    header = ["operator", *SHAPES, "state"]
+    absolute, relative = [], []
+    for name, row in by_operator.items():
+        times = [cost.microseconds for cost in row]
+        absolute.append([name, *figures(2, *times), *figures(0, row[0].state_bytes)])
+        relative.append([name, *figures(2, *(time / times[0] for time in times))])
+    return Page(
+        "operators",
+        "Local operators",
+        command,
+        load_before,
+        {
+            "compiled": compiled.described(),
+            "costs": [asdict(cost) for cost in costs],
+            "parts": [asdict(cost) for cost in parts],
+        },
+        [
+            Grid("Lift, CPU µs a record, median; state in bytes a user", header, absolute),
+            Grid(f"Divided by {header[1]}", header[:-1], relative),
+            parts_grid(parts),
+        ],
+        [
+            f"Batches of 5,000 records of one partition, decoded before. Compiled steps: "
+            f"{compiled.described()}. Zipf(1.2) and half one key: over 1,000 users.",
+            f"Part by part: configured as by `bench peers`, {USERS:,} users, without Kafka.",
+        ],
+    )
+
+
+def parts_grid(parts: list[PartCost]) -> Grid:
+    """One row per operator; "whole" is all parts without Kafka."""
+    rows = []
+    for cost in parts:
+        spent = [cost.microseconds.get(part, 0.0) for part in PARTS]
+        whole = sum(spent) - cost.microseconds.get(STEP, 0.0)
+        rows.append([cost.operator, *figures(2, *spent, whole)])
+    return Grid("Part by part, CPU µs a record", ["operator", *PARTS, "whole"], rows)

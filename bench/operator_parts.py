@@ -18,20 +18,18 @@ from bench.comparison.data import ALPHABET, TICK_MILLISECONDS, stream_of, write_
 from bench.stream import Stream, in_columns, key_of
 from bench.watched import Stopwatch
 from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import columns_of, configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.envelope import Publisher
-from fugu.dataflows.publishing.pseudonyms import Pseudonyms
+from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.run.causes import collect_garbage_seldom
-from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.stages.series import SeriesPerTick
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.multi_step import running
-from fugu.operators.randomness import DrawScope
+from fugu.operators.randomness import DrawScope, Secret
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
-from fugu.operators.secret import Secret
 
 DECODE, LIFT, STEP, PUBLISH, STATE = "decode", "lift", "of which step", "publish", "state"
 PARTS = (DECODE, LIFT, STEP, PUBLISH, STATE)

@@ -16,7 +16,7 @@ from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.starting import prepared
 from fugu.dataflows.kafka.client import Reader
 from fugu.dataflows.kafka.source import StopFlag
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.records.published import release_id_of
 
 

@@ -15,7 +15,7 @@ from bench import per_record
 from bench.watched import Stopwatch, WatchedMechanism, WatchedTable
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.flows.streams import StreamsPlan
-from fugu.dataflows.publishing.pseudonyms import Pseudonyms
+from fugu.dataflows.publishing.envelope import Pseudonyms
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 

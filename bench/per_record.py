@@ -10,7 +10,7 @@ import orjson
 from fugu.dataflows.base.batches import Batch, Sanitized
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.record_reading import LARGEST_KEY_BYTES
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.columns import encode_fields
 from fugu.operators.randomness import RELEASE_ID_BYTES, RELEASE_IDS_PER_BLOCK, DrawScope
 
 

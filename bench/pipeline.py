@@ -13,7 +13,7 @@ from fugu.dataflows.files.model_file import read_model
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
 from fugu.dataflows.kinds.crr import CrrOperator
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.operators.sip.markov_model import MarkovModel
 
 EXAMPLE = ROOT / "deploy" / "examples" / "heart-zones.yaml"

@@ -25,8 +25,7 @@ from fugu.operators.mechanism import Integers
 from fugu.operators.noise import discrete_laplace
 from fugu.operators.noise.gaussian import GaussianNoise
 from fugu.operators.noise.laplace import LaplaceNoise
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 
 COMMAND = ".venv/bin/python -m bench.samplers"
 VALUES_PER_CALL = 1_000

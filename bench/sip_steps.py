@@ -12,13 +12,10 @@ import numpy as np
 from bench.grid import Grid, figures
 from bench.page import Page
 from fugu.operators.mechanism import Floats, Inputs, State
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
-from fugu.operators.sip.chain import Chain
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
-from fugu.operators.sip.sparse_rows import SparseRows
+from fugu.operators.sip.markov_model import Chain, MarkovModel
+from fugu.operators.sip.sparse_models import SparseMarkovModel, SparseRows
 
 SYMBOLS = (10, 100, 1_000, 10_000)
 ENTRIES = 10

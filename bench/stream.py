@@ -14,7 +14,7 @@ import orjson
 from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.kafka.client import Client
-from fugu.operators.integer_column import IntegerColumn, column_of
+from fugu.operators.columns import IntegerColumn, column_of
 from fugu.operators.sip.markov_model import MarkovModel
 
 _SEED = 20240601

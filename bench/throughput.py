@@ -11,8 +11,7 @@ from bench.client_parts import (
     produce_with_fugu,
 )
 from bench.parts import lift_of, measure_parts
-from bench.path import measure_path
-from bench.path_results import Results, Settings
+from bench.path import Results, Settings, measure_path
 from bench.pipeline import Workplace, example_stream
 from bench.stream import produce
 from fugu.dataflows.base.batches import Batch

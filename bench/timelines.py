@@ -7,7 +7,7 @@ from statistics import mean
 
 from bench.households import CLOCKS, PARTITIONS, START, Meters, under_policies
 from bench.policies import STEP, TIMELINE, UNDER_POLICIES, WEEK, Town, measure_rounds
-from fugu.operators.swellfish.occurrences import Admitted
+from fugu.operators.swellfish.policy import Admitted
 from fugu.operators.swellfish.timeline import Policies
 
 COLLECTIONS = (1, 10, 100, 300, 1_000)

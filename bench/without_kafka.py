@@ -10,22 +10,16 @@ import typer
 from rich.console import Console
 
 from bench import row_state
-from bench.aggregates import measure_aggregates
-from bench.aggregates_report import aggregates_page
+from bench.aggregates import aggregates_page, measure_aggregates
 from bench.anonymity import anonymity_page, measure_anonymity
-from bench.collectors import measure_collectors
-from bench.collectors_report import collectors_page
-from bench.operator_costs import measure_operators
-from bench.operator_costs_report import operators_page
+from bench.collectors import collectors_page, measure_collectors
+from bench.operator_costs import measure_operators, operators_page
 from bench.operator_parts import measure_operator_parts
 from bench.page import Page
-from bench.policies import measure_policies
-from bench.policies_report import policies_page
-from bench.realtime import measure_realtime
-from bench.realtime_report import realtime_page
-from bench.reports import measure_reports
-from bench.reports_report import reports_page
-from bench.row_state_report import state_page
+from bench.policies import measure_policies, policies_page
+from bench.realtime import measure_realtime, realtime_page
+from bench.reports import measure_reports, reports_page
+from bench.row_state import state_page
 from bench.sip_steps import measure_steps, sip_page
 from bench.timelines import measure_timelines
 

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from fugu.dataflows.state.recovery import forget_unfinished_epochs
     from fugu.mechanisms import mechanism
     from fugu.operators.mechanism import Kind
-    from fugu.operators.secret import Secret
+    from fugu.operators.randomness import Secret
     from fugu.promises import promise
     from fugu.streams import Release, release, release_arrays
 
 _HOMES = {
     "Kind": "fugu.operators.mechanism",
     "Release": "fugu.streams",
-    "Secret": "fugu.operators.secret",
+    "Secret": "fugu.operators.randomness",
     "forget_unfinished_epochs": "fugu.dataflows.state.recovery",
     "mechanism": "fugu.mechanisms",
     "promise": "fugu.promises",

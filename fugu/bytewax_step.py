@@ -8,7 +8,7 @@ from bytewax.dataflow import operator
 from bytewax.operators import KeyedStream, StatefulBatchLogic
 
 from fugu.operators.mechanism import Mechanism
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 from fugu.streams import Advance, Release, Snapshot, published
 
 _Keyed = tuple[str, Any]

@@ -12,7 +12,7 @@ from fugu.dataflows.base.errors import BudgetExhausted, StartRefused
 from fugu.dataflows.state.row_table import RowTable
 from fugu.mechanisms import checked_per_record
 from fugu.operators.budget import without_budget
-from fugu.operators.byte_fields import encode_each, encode_fields
+from fugu.operators.columns import encode_each, encode_fields
 from fugu.operators.mechanism import (
     Array,
     Draws,
@@ -23,14 +23,8 @@ from fugu.operators.mechanism import (
     Releases,
     State,
 )
-from fugu.operators.multi_step import (
-    occurrences,
-    placed_releases,
-    rounds_of_distinct_rows,
-    running,
-)
-from fugu.operators.randomness import DrawScope, draws_of
-from fugu.operators.secret import Secret
+from fugu.operators.multi_step import occurrences, placed_releases, rounds_of_distinct_rows, running
+from fugu.operators.randomness import DrawScope, Secret, draws_of
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 Values = Sequence[Any] | Array

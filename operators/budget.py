@@ -1,5 +1,6 @@
-"""A privacy budget over the life of a stream, around any mechanism with charges."""
+"""Keep a privacy budget over the life of a stream, around any mechanism with charges."""
 
+from abc import ABC
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -10,17 +11,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.operators.budget_guarantees import of_stream, of_window
-from fugu.operators.budget_inside import BudgetInside
-from fugu.operators.budget_ledger import EXHAUSTED, LAST, BudgetLedger
-from fugu.operators.budget_runs import BudgetRun
 from fugu.operators.budget_units import LARGEST_SPENT, UNITS_PER_NAT, in_nats
-from fugu.operators.byte_fields import binding_digest
-from fugu.operators.columns import chosen, copied, put, taken, where_rows
+from fugu.operators.columns import binding_digest, chosen, copied, put, taken, where_rows
 from fugu.operators.declared import take_whole_numbers
-from fugu.operators.guarantee import Guarantee
-from fugu.operators.independent_releases import IndependentReleases
+from fugu.operators.guarantee import Guarantee, Point
 from fugu.operators.mechanism import (
+    AT_THE_END,
     Array,
     ChargingMechanism,
     ChargingRunningMechanism,
@@ -34,11 +30,239 @@ from fugu.operators.mechanism import (
     Kind,
     Mechanism,
     Releases,
+    RepeatingMechanism,
     Run,
     RunningMechanism,
     State,
     TimedMechanism,
 )
+from fugu.operators.multi_step import IndependentReleases
+
+# The columns in which a budget counts what streams have spent.
+
+
+EXHAUSTED = "budget_exhausted"
+LAST = "budget_last"
+WINDOW = "budget_window"
+_NOTHING = -1
+
+
+@dataclass(frozen=True)
+class BudgetLedger:
+    """Count charges against `total` units over a stream's life, or over `window` positions."""
+
+    total: int
+    window: int | None
+
+    def start(self, rows: int) -> State:
+        """Return the columns of streams that have spent nothing."""
+        if self.window is None:
+            return {EXHAUSTED: np.zeros(rows, dtype=bool)}
+        return {WINDOW: np.zeros((rows, self.window - 1), dtype=np.int64)}
+
+    def room(self, state: State) -> Integers:
+        """Return the units that each row may still spend; below 0 where nothing can be paid."""
+        if self.window is not None:
+            return np.asarray(self.total - state[WINDOW].sum(axis=1, dtype=np.int64))
+        return np.where(state[EXHAUSTED], _NOTHING, self.total - state["spent"])
+
+    def after(self, state: State, charge: Integers, paid: NDArray[np.bool_]) -> State:
+        """Return the columns one position later; a row that was not `paid` for is exhausted."""
+        if self.window is None:
+            return {EXHAUSTED: ~paid}
+        window = np.concatenate([state[WINDOW], charge[:, None]], axis=1)
+        return {WINDOW: np.ascontiguousarray(window[:, 1:])}
+
+    def with_more(self, state: State, charge: Integers) -> State:
+        """Return the columns with more charges at the last position."""
+        if self.window is None:
+            return {}
+        window = state[WINDOW].copy()
+        window[:, -1:] += charge[:, None]
+        return {WINDOW: window}
+
+    def exhausted(self, state: State) -> NDArray[np.bool_]:
+        """Return which rows could not pay once; with a window none is exhausted for good."""
+        if self.window is not None:
+            return np.zeros(len(state["spent"]), dtype=bool)
+        return state[EXHAUSTED]
+
+    def level(self, state: State) -> Integers:
+        """Return the tenths of the total that are spent, rounded down; 0 with a window."""
+        if self.window is not None:
+            return np.zeros(len(state["spent"]), dtype=np.int64)
+        tenths = np.minimum(state["spent"] // -(-self.total // 10), 10)
+        return np.where(self.exhausted(state), AT_THE_END, tenths)
+
+
+# Properties of a mechanism that a budget around it leaves alone.
+
+
+class BudgetInside(RepeatingMechanism, TimedMechanism, HoldingMechanism, ABC):
+    """Pass on what the mechanism inside is, whether it has a time, holds back, or repeats."""
+
+    mechanism: ChargingMechanism
+
+    @property
+    def kind(self) -> str:
+        return self.mechanism.kind
+
+    @property
+    def implementation(self) -> int:
+        return self.mechanism.implementation
+
+    def holding(self, state: State) -> NDArray[np.bool_]:
+        if not isinstance(self.mechanism, HoldingMechanism):
+            return np.zeros(len(state["spent"]), dtype=bool)
+        return self.mechanism.holding(self._inner(state))
+
+    @property
+    def tick_milliseconds(self) -> int | None:
+        inside = self.mechanism
+        return inside.tick_milliseconds if isinstance(inside, TimedMechanism) else None
+
+    @property
+    def outcomes(self) -> tuple[int, int]:
+        inside = self.mechanism
+        return inside.outcomes if isinstance(inside, EnumerableMechanism) else (0, 0)
+
+    def outcome_of(self, releases: Releases) -> Integers:
+        """Return the number inside, or the value where there is nothing else to a release."""
+        if isinstance(self.mechanism, RepeatingMechanism):
+            return self.mechanism.outcome_of(releases)
+        return releases.values
+
+    def published(self, outcomes: Integers) -> Releases:
+        if isinstance(self.mechanism, RepeatingMechanism):
+            return self.mechanism.published(outcomes)
+        return Releases(outcomes)
+
+    def _inner(self, state: State) -> State:
+        return {name: state[name] for name in self.mechanism.start(0)}
+
+
+# Several positions of a stream in one call, under a budget without a window.
+
+
+@dataclass(frozen=True)
+class BudgetRun:
+    """Run a mechanism while `total` units pay for it, and publish one free thing afterwards.
+
+    A row that could not pay once is exhausted for good, so its releases are those that were paid
+    for, and then one and the same thing for ever. `when_exhausted` is the kind of that, and
+    `constant` says that it is the mechanism's constant and not the last release.
+    """
+
+    mechanism: ChargingRunningMechanism
+    total: int
+    when_exhausted: Kind
+    constant: bool
+
+    def run(
+        self,
+        inner: State,
+        last: Array,
+        exhausted: Array,
+        rows: Integers,
+        inputs: Inputs,
+        draws: Draws,
+    ) -> tuple[Run, Array, Array]:
+        """Return the run, the last release of every row, and which rows have come to their end."""
+        inside = self._inside(inner, exhausted, rows, inputs, draws)
+        paid, releases = inside.paid, inside.releases
+        last, values = last.copy(), releases.values.copy()
+        last[rows[paid]] = values[paid]
+        unpaid = np.flatnonzero(~paid)
+        ended = rows[unpaid]
+        instead = np.asarray(self.mechanism.constant) if self.constant else last[ended]
+        values[unpaid] = instead
+        if self.when_exhausted != Kind.SUPPRESSED:
+            last[ended] = instead
+        notes = copied(releases.annotations)
+        for note in notes.values():
+            note[unpaid] = np.nan
+        state, exhausted = inside.state, exhausted.copy()
+        exhausted[ended] = True
+        for name, column in self.mechanism.start(1).items():
+            if name != "spent":
+                state[name][ended] = column[0]
+        own = Kind.FRESH if releases.kinds is None else releases.kinds
+        kinds = np.where(paid, own, self.when_exhausted)
+        run = Run(state, Releases(values, notes, kinds), inside.ledger, paid)
+        return run, last, exhausted
+
+    def _inside(
+        self, inner: State, exhausted: Array, rows: Integers, inputs: Inputs, draws: Draws
+    ) -> Run:
+        """Run all rows; a row that has ended is one that spent everything, and pays for nothing."""
+        spent = inner["spent"]
+        ledger = {**inner, "spent": np.where(exhausted, LARGEST_SPENT, spent)}
+        run = self.mechanism.run(ledger, rows, inputs, draws, self.total)
+        state = {**run.state, "spent": np.where(exhausted, spent, run.state["spent"])}
+        by_position = np.where(exhausted[rows], spent[rows], run.ledger["spent"])
+        return Run(state, run.releases, {"spent": by_position}, run.paid)
+
+
+# Promises of a mechanism under a budget: a total per stream, or a limit on the rate.
+
+
+_ENFORCED = Point("budget", "the budget refuses every release beyond it")
+RATE = Point(
+    "budget-of-a-window",
+    "any {records:,} consecutive records of a stream spend at most {nats:.6g} nats, which limits "
+    "the rate and not the composed privacy loss of a stream",
+)
+_RATE_OF_DELTA = Point("delta-of-a-window", "the deltas of so many records are at most {delta:.3g}")
+
+
+def of_stream(
+    inner: tuple[Guarantee, ...], total: float, releases: int | None
+) -> tuple[Guarantee, ...]:
+    """Return the promises about a whole stream that spends at most `total` nats.
+
+    The headline is what is charged. A stream that spent E in it is 2 E-private without a model.
+    `releases` is their largest number, or None where it depends on what they cost.
+    """
+    if not inner[0].sound:
+        return inner
+    return tuple(
+        replace(
+            guarantee.of_releases(releases),
+            epsilon=total * _factor(guarantee, inner),
+            per="stream",
+            accounting=(_ENFORCED,),
+        )
+        for guarantee in inner
+    )
+
+
+def of_window(
+    inner: tuple[Guarantee, ...], window: int, total: float, releases: int | None
+) -> tuple[Guarantee, ...]:
+    """Return the promises per release, with the accounting rule of a window of positions."""
+    return tuple(
+        replace(
+            guarantee,
+            accounting=(
+                *guarantee.accounting,
+                RATE.of(records=window, nats=total * _factor(guarantee, inner)),
+                *_deltas(guarantee.of_releases(releases).total_delta),
+            ),
+        )
+        for guarantee in inner
+    )
+
+
+def _factor(guarantee: Guarantee, inner: tuple[Guarantee, ...]) -> int:
+    return 1 if guarantee.notion == inner[0].notion else 2
+
+
+def _deltas(delta: float) -> tuple[Point, ...]:
+    return (_RATE_OF_DELTA.of(delta=delta),) if delta > 0.0 else ()
+
+
+# A privacy budget over the life of a stream, around any mechanism with charges.
+
 
 WhenExhausted = Literal["repeat", "constant", "suppress", "stop"]
 

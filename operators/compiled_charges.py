@@ -15,7 +15,7 @@ from fugu.operators.budget_units import (
     UNITS_PER_NAT,
 )
 from fugu.operators.compiled.compiling import inlined
-from fugu.operators.release_digest import FIRST, GOLDEN, SECOND
+from fugu.operators.digests import FIRST, GOLDEN, SECOND
 
 _ODD_PARTS = np.array([1.0 / (2 * term + 1) for term in range(SERIES_TERMS + 1)])
 

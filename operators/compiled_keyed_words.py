@@ -1,24 +1,34 @@
-"""The words of many draws in one call; see `operators.randomness` for how they are laid out."""
+"""Compute the words of many draws, and the names and digests of many keys, in one call."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from fugu.operators.byte_column import ByteColumn, Bytes, bytes_of
-from fugu.operators.compiled.compiling import entry_point, part
+from fugu.operators.columns import ByteColumn, Bytes, bytes_of, encode_rows, table_of_integers
+from fugu.operators.compiled.compiling import entry_point, part, read_only
 from fugu.operators.compiled_blake2b import (
+    BLOCK_BYTES,
+    DIGEST_WORDS,
+    LANES,
+    WORD_BYTES,
     Lanes,
     absorb_lanes,
     absorbed,
     area_bytes,
     begin_lanes,
     finish_lanes,
+    fresh_state,
+    put_bytes,
+    put_number,
+    put_size,
+    put_word,
     write_digests,
 )
-from fugu.operators.compiled_blake2b_block import BLOCK_BYTES, DIGEST_WORDS, LANES
-from fugu.operators.compiled_bytes import WORD_BYTES, put_bytes, put_number, put_size, put_word
 from fugu.operators.mechanism import Integers, Words
+
+# The words of many draws in one call; see `operators.randomness` for how they are laid out.
+
 
 HISTORY_BYTES = 8
 _NUMBER_BYTES = 4
@@ -246,4 +256,115 @@ def _draw_digests(
             tail = tail_begins[row]
             lanes.ends[lane] = put_bytes(text, at, tails, tail, tail + tail_lengths[row])
         finish_lanes(lanes, there, text, before)
+        write_digests(lanes, there, digests, first)
+
+
+# Names of many keys or offsets in one call; see `operators.randomness` for what they are.
+
+
+_NAMES = 4
+"""Names in a digest."""
+_WORDS = 2
+"""Words of a digest in a name."""
+_HALVES, _QUARTERS = np.uint64(0x0000FFFF0000FFFF), np.uint64(0x00FF00FF00FF00FF)
+_DIGITS, _ONES = np.uint64(0x000F000F000F000F), np.uint64(0x0101010101010101)
+_ZEROS, _SIXES = np.uint64(0x3030303030303030), np.uint64(0x0606060606060606)
+_FROM_COLON_TO_A = np.uint64(ord("a") - ord(":"))
+
+
+def name_keys(prefix: Absorbed, keys: ByteColumn, tails: ByteColumn) -> ByteColumn:
+    """Return the first name in the digest of each key and its tail."""
+    digits = np.empty((len(keys), 2 * _WORDS), dtype=np.uint64)
+    _write_first(draw_digests(prefix, keys, tails), digits)
+    return ByteColumn.of_table(digits.view(np.uint8))
+
+
+def name_offsets(prefix: Absorbed, offsets: Integers) -> ByteColumn:
+    """Return the name of each offset in the digest of its block."""
+    offsets, blocks = read_only(offsets), np.empty(len(offsets), dtype=np.int64)
+    count = _list_blocks(offsets, blocks)
+    contents = ByteColumn.of_table(table_of_integers(blocks[:count]))
+    digests = draw_digests(prefix, contents, encode_rows(count))
+    digits = np.empty((len(offsets), 2 * _WORDS), dtype=np.uint64)
+    _write_in_blocks(offsets, digests, digits)
+    return ByteColumn.of_table(digits.view(np.uint8))
+
+
+@entry_point
+def _write_first(digests: Words, digits: Words) -> None:
+    """Write the first name in each digest."""
+    for row in range(len(digests)):
+        _write_name(digests, row, 0, digits, row)
+
+
+@entry_point
+def _list_blocks(offsets: Integers, blocks: Integers) -> int:
+    """List the blocks of offsets, one for all neighbours that share it; return how many."""
+    count = 0
+    for row in range(len(offsets)):
+        block = offsets[row] // _NAMES
+        if count == 0 or block != blocks[count - 1]:
+            blocks[count] = block
+            count += 1
+    return count
+
+
+@entry_point
+def _write_in_blocks(offsets: Integers, digests: Words, digits: Words) -> None:
+    """Write the name of each offset; digests are those of the blocks as they are listed."""
+    number = -1
+    for row in range(len(offsets)):
+        if row == 0 or offsets[row] // _NAMES != offsets[row - 1] // _NAMES:
+            number += 1
+        _write_name(digests, number, offsets[row] % _NAMES, digits, row)
+
+
+@part
+def _write_name(digests: Words, digest: int, name: int, digits: Words, row: int) -> None:
+    for place in range(_WORDS):
+        word = digests[digest, _WORDS * name + place]
+        digits[row, 2 * place] = _eight_digits(word & np.uint64(0xFFFFFFFF))
+        digits[row, 2 * place + 1] = _eight_digits(word >> np.uint64(32))
+
+
+@part
+def _eight_digits(half: np.uint64) -> np.uint64:
+    """Return hexadecimal digits, as the bytes of a word, for the four bytes of half a word."""
+    spread = (half | half << np.uint64(16)) & _HALVES
+    spread = (spread | spread << np.uint64(8)) & _QUARTERS
+    values = spread >> np.uint64(4) & _DIGITS | (spread & _DIGITS) << np.uint64(8)
+    letters = values + _SIXES >> np.uint64(4) & _ONES
+    return values + _ZEROS + letters * _FROM_COLON_TO_A
+
+
+# Digests of many strings in one call, without a key.
+
+
+def compiled_digests(contents: ByteColumn, digest_bytes: int) -> Bytes:
+    """Return digests `(contents, digest_bytes)`; none of the contents is empty."""
+    digests = np.empty((len(contents), digest_bytes // WORD_BYTES), dtype=np.uint64)
+    state = fresh_state(0, digest_bytes)
+    lanes = Lanes.of(np.empty(0, dtype=np.uint8), state, contents.longest)
+    _digest(state, contents.content, contents.begins, contents.lengths, lanes, digests)
+    return digests.view(np.uint8)
+
+
+@entry_point
+def _digest(
+    state: Words,
+    contents: Bytes,
+    begins: Integers,
+    lengths: Integers,
+    lanes: Lanes,
+    digests: Words,
+) -> None:
+    text = lanes.messages.view(np.uint8)
+    for first in range(0, len(begins), LANES):
+        begin_lanes(lanes, state)
+        there = min(LANES, len(begins) - first)
+        for lane in range(there):
+            begin, length = begins[first + lane], lengths[first + lane]
+            at = area_bytes(lanes) * lane
+            lanes.ends[lane] = put_bytes(text, at, contents, begin, begin + length)
+        finish_lanes(lanes, there, text, 0)
         write_digests(lanes, there, digests, first)

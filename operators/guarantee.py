@@ -1,20 +1,242 @@
-"""Promises of configured mechanisms, as data; sentences are written from them elsewhere."""
+"""Hold promises of configured mechanisms, as data; sentences are written from them elsewhere."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf, nextafter
 from typing import Literal
 
-from fugu.operators.loss import Loss, PureLoss, StatedLoss
-from fugu.operators.points import (
-    ANY_PRIOR,
-    ARRIVALS,
-    KEYED_HASH,
-    RAW_VALUES_SEEN,
-    REFUSED,
-    SECRET,
-    STREAMS_INDEPENDENT,
-    Point,
+# Hold privacy losses of promises as functions: how large delta is at any epsilon.
+
+
+@dataclass(frozen=True)
+class PureLoss:
+    """Lose at most `epsilon` nats, whatever is released."""
+
+    epsilon: float
+
+    def over(self, changes: int) -> "PureLoss":
+        """Return the loss between inputs that are so many changes apart."""
+        return PureLoss(nextafter(changes * self.epsilon, inf))
+
+
+@dataclass(frozen=True)
+class GaussianLoss:
+    """Lose what discrete Gaussian noise with a deviation of 2^14 grid steps loses.
+
+    `squares` is the most that neighbours differ by: the sum of the squares of all differences of
+    their indices, in squared grid steps. It is that of a Gaussian mechanism whose ratio of
+    sensitivity to deviation has the square squares / (2^28 - 9). At most `draws` indices differ;
+    each adds the delta of a draw in finite precision (`noise.gaussian_precision`).
+
+    Source: continual release specification, section 4 (Theorems 3 and 4).
+    """
+
+    squares: int
+    draws: int
+
+    def over(self, changes: int) -> "GaussianLoss":
+        """Return the loss between inputs that are so many changes apart."""
+        return replace(self, squares=changes**2 * self.squares, draws=changes * self.draws)
+
+
+@dataclass(frozen=True)
+class WideGaussianLoss(GaussianLoss):
+    """Lose what wide draws lose, whose steps are finer (`noise.wide_gaussian`).
+
+    `squares` are those of draws of the usual deviation that lose as much. `draws` counts the parts
+    of wide draws that may differ; each may move by any number of its own steps.
+
+    Source: continual release specification, section 3 (wide draws).
+    """
+
+
+@dataclass(frozen=True)
+class LaplaceLoss:
+    """Lose what discrete Laplace noise on one number loses, moved by `shift` steps.
+
+    A probability falls by a factor e^-rate with every step.
+
+    Source: noise specification, section 3.
+    """
+
+    rate: float
+    shift: int
+
+    @property
+    def epsilon(self) -> float:
+        """Return the largest loss."""
+        return self.rate * self.shift
+
+    def over(self, changes: int) -> "LaplaceLoss":
+        """Return the loss between inputs that are so many changes apart."""
+        return LaplaceLoss(self.rate, changes * self.shift)
+
+
+@dataclass(frozen=True)
+class ResponseLoss:
+    """Lose what a generalized randomized response among so many symbols loses.
+
+    Source: SIP specification, section 9.
+    """
+
+    epsilon: float
+    symbols: int
+
+    def over(self, changes: int) -> PureLoss:
+        """Return the loss between inputs that are so many changes apart, or more."""
+        return PureLoss(self.epsilon).over(changes)
+
+
+@dataclass(frozen=True)
+class RepeatedLoss:
+    """Lose at most `each` nats in every one of `number` releases, whatever was released before."""
+
+    each: float
+    number: int
+
+    @property
+    def epsilon(self) -> float:
+        """Return the largest loss."""
+        return self.each * self.number
+
+
+@dataclass(frozen=True)
+class StatedLoss:
+    """Lose (epsilon, delta) and no more is known."""
+
+    epsilon: float
+    delta: float
+
+
+BoundedLoss = PureLoss | LaplaceLoss | ResponseLoss
+Loss = BoundedLoss | GaussianLoss | WideGaussianLoss | RepeatedLoss | StatedLoss
+
+
+# Points that promises make: typed by name and numbers, each with a sentence for people.
+
+
+@dataclass(frozen=True)
+class Point:
+    """Name a point that a promise makes, and give its numbers; equal ones say the same.
+
+    The sentence is for people. Its fields in braces are numbers, and its words may change.
+
+    >>> longest = Point("longest-interval", "no interval has more than {ticks:,} ticks")
+    >>> str(longest.of(ticks=1008))
+    'no interval has more than 1,008 ticks'
+    >>> longest.of(ticks=7) == Point("longest-interval", "at most {ticks} ticks").of(ticks=7)
+    True
+    """
+
+    name: str
+    sentence: str = field(compare=False)
+    numbers: tuple[tuple[str, float], ...] = ()
+
+    def of(self, **numbers: float) -> "Point":
+        """Return the point with these numbers."""
+        return replace(self, numbers=tuple(numbers.items()))
+
+    def __str__(self) -> str:
+        return self.sentence.format(**dict(self.numbers))
+
+
+ANY_PRIOR = Point(
+    "any-prior",
+    "an adversary with any prior, and any knowledge of how values of the stream depend on each "
+    "other (no model is used)",
 )
+OTHERS_KNOWN = Point(
+    "others-known", "an adversary with any prior, and any knowledge about everybody else"
+)
+
+RAW_VALUES_SEEN = Point(
+    "raw-values-seen",
+    "the pipeline and its state see raw values; readers of the sanitized topic do not",
+)
+EXACT_SUMS_SEEN = Point(
+    "exact-sums-seen",
+    "the pipeline, its state and its partial sums see exact values; readers of the sanitized topic "
+    "do not",
+)
+
+KEYED_HASH = Point("keyed-hash", "the keyed hash BLAKE2b is a pseudo-random function of the secret")
+STREAMS_INDEPENDENT = Point(
+    "streams-independent", "streams of different keys are independent of each other"
+)
+
+SECRET = Point("secret", "an adversary who obtains the secret, and so can remove all randomness")
+ARRIVALS = Point(
+    "arrivals",
+    "when records arrive, how many there are, and which key they carry (a pseudonym at most)",
+)
+REFUSED = Point("refused", "refused records: that they were refused is public")
+RANGE = Point(
+    "range",
+    "numbers beyond the declared range, which is public: they count as if they were at its border",
+)
+WHOLE_RECORDS = Point(
+    "whole-records",
+    "adding or removing whole records: when they arrive, how many there are, and which of them "
+    "arrive late",
+)
+TIMES_OF_RECORDS = Point(
+    "times-of-records",
+    "the times of records: so many people together as move stream time (ticks.stream_time) decide "
+    "which ticks close when, and whose records count",
+)
+CORRELATION = Point(
+    "correlation",
+    "an adversary who knows how the ticks of one person depend on each other, for example by a "
+    "transition matrix: what such an adversary learns about one tick, or about a window, may "
+    "exceed epsilon, and for some matrices it has no upper bound",
+)
+BEYOND_A_WINDOW = Point(
+    "beyond-a-window",
+    "what one person, or stream, does over more than a window: windows are unbounded under "
+    "sequential composition",
+)
+BEYOND_A_PERIOD = Point(
+    "beyond-a-period",
+    "what one person does in any other stretch of time than one aligned period, which is counted "
+    "from the beginning of 1970 (UTC): a stretch as long as a period meets two of them, so it "
+    "costs twice as much, and longer ones more, without a bound",
+)
+SAME_PEOPLE = Point(
+    "same-people",
+    "another release about the same people (another pipeline, another statistic, several streams "
+    "of one person, or one per group where a person can change groups): privacy losses compose",
+)
+DEPENDENT_OTHERS = Point(
+    "dependent-others", "other people, or streams, whose data depend on those that are protected"
+)
+WINDOWS_INDEPENDENT = Point(
+    "windows-independent",
+    "an adversary with no knowledge of how one window of a person, or stream, depends on the "
+    "others, but any other prior, and any knowledge about everybody else",
+)
+CLAMPED = Point(
+    "clamped",
+    "contributions beyond what they are clamped to: they count as if they were at the border",
+)
+CAPPED = Point(
+    "personal-cap",
+    "a person counts in at most {at_most:,} of the {ticks:,} ticks of an aligned period: further "
+    "contributions are dropped, and nobody is told; the ticks that count may differ between "
+    "neighbours, which is charged",
+)
+CAP_CHOSEN_IN_PUBLIC = Point(
+    "cap-chosen-in-public",
+    "the cap, its period and what contributions are clamped to were chosen without a look at the "
+    "records that are protected",
+)
+ONE_GROUP = Point(
+    "one-group-for-each-tick",
+    "a contribution goes to one group and amounts to at most {units:,} units: contributions are "
+    "clamped, and there is at most one for each person and tick",
+)
+
+
+# Promises of configured mechanisms, as data; sentences are written from them elsewhere.
+
 
 Notion = Literal[
     "sip", "ldp", "w-event-dp", "w-event-ldp", "swellfish", "dp", "delay-law", "anonymity"

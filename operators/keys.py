@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.operators.guarantee import Guarantee as Guarantee
-from fugu.operators.guarantee import Notion as Notion
-from fugu.operators.guarantee import Per as Per
+from fugu.operators.guarantee import Guarantee
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]

@@ -1,23 +1,148 @@
-"""Deterministic, replay-safe randomness."""
+"""Draw deterministic, replay-safe randomness: every word is a keyed hash of what it is for."""
 
 import struct
+from binascii import hexlify
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fugu.operators import compiled
-from fugu.operators.byte_column import ByteColumn
-from fugu.operators.byte_fields import Field, encode_each, encode_field, encode_fields
-from fugu.operators.column import selected
-from fugu.operators.integer_column import column_of
-from fugu.operators.keyed_prefix import RELEASE_ID_BYTES as RELEASE_ID_BYTES
-from fugu.operators.keyed_prefix import RELEASE_IDS_PER_BLOCK as RELEASE_IDS_PER_BLOCK
-from fugu.operators.keyed_prefix import WORTH_HASHING as WORTH_HASHING
-from fugu.operators.keyed_prefix import KeyedPrefix as KeyedPrefix
+from fugu.operators.columns import (
+    ByteColumn,
+    Field,
+    bytes_of,
+    column_of,
+    encode_each,
+    encode_field,
+    encode_fields,
+    encode_rows,
+    selected,
+    table_of_integers,
+)
 from fugu.operators.mechanism import Draws, Integers, Words
-from fugu.operators.secret import Secret
+
+if TYPE_CHECKING:
+    from fugu.operators.compiled_keyed_words import Absorbed
+
+
+# The key of all draws and pseudonyms.
+
+
+SECRET_BYTES = 32
+
+
+class Secret:
+    """Hold 32 secret bytes that never show in a repr or a traceback, and are never pickled."""
+
+    __slots__ = ("_key",)
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) != SECRET_BYTES:
+            raise ValueError(f"a secret has {SECRET_BYTES} bytes, this one has {len(key)}")
+        self._key = key
+
+    def __repr__(self) -> str:
+        return "Secret(hidden)"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a secret is never stored")
+
+    def hasher(self, *prefix: Field) -> "blake2b":
+        """Return a keyed BLAKE2b-512 that has absorbed `prefix`; copy it to absorb more."""
+        return blake2b(encode_fields(*prefix), key=self._key)
+
+    def derive(self, *purpose: Field) -> "Secret":
+        """Return a sub-key for one purpose, unrelated to every draw."""
+        return Secret(self.hasher("fugu-subkey-v1", *purpose).digest()[:SECRET_BYTES])
+
+    def ratchet(self) -> "Secret":
+        """Return the key that follows this one; it does not give this one away."""
+        return Secret(blake2b(b"ratchet", key=self._key, digest_size=SECRET_BYTES).digest())
+
+    def reveal(self) -> bytes:
+        """Return the bytes, for the one place that writes a new key file."""
+        return self._key
+
+    def check_value(self) -> str:
+        """Return a fingerprint that tells two secrets apart and says nothing about either."""
+        return self.hasher("fugu-check-v1").hexdigest()[:32]
+
+
+# Keyed hashes that begin with the same fields.
+
+
+RELEASE_IDS_PER_BLOCK = 4
+RELEASE_ID_BYTES = 16
+WORTH_HASHING = 16
+"""Fewer blocks are hashed sooner than a compiled function is called."""
+
+
+class KeyedPrefix:
+    """Absorb a key and the fields that many hashes begin with, once; it is never shown."""
+
+    def __init__(self, secret: Secret, *fields: Field) -> None:
+        self.hasher = secret.hasher(*fields)
+        self._secret, self._fields = secret, fields
+
+    def __repr__(self) -> str:
+        return "KeyedPrefix(hidden)"
+
+    def __reduce__(self) -> str:
+        raise TypeError("what a secret was absorbed into is never stored")
+
+    @cached_property
+    def compiled(self) -> "Absorbed":
+        """Return the same for `fugu.operators.compiled`."""
+        from fugu.operators.compiled_keyed_words import Absorbed
+
+        return Absorbed.of(self._secret.reveal(), encode_fields(*self._fields))
+
+    def names_of(self, keys: Sequence[bytes], *numbers: Integers) -> ByteColumn:
+        """Return a name for each key, of 32 hexadecimal digits: the first one in its digest.
+
+        More fields of a row are a number of each column of `numbers`.
+        """
+        tails = encode_rows(len(keys), *numbers)
+        if len(keys) >= WORTH_HASHING and compiled.available():
+            from fugu.operators.compiled_keyed_words import name_keys
+
+            return name_keys(self.compiled, ByteColumn.of(keys), tails)
+        return self._names_in_digests(keys, tails)[::RELEASE_IDS_PER_BLOCK]
+
+    def names_of_offsets(self, offsets: Integers) -> ByteColumn:
+        """Return a name for each offset: neighbours share a block, whose digest names them all."""
+        if len(offsets) >= WORTH_HASHING and compiled.available():
+            from fugu.operators.compiled_keyed_words import name_offsets
+
+            return name_offsets(self.compiled, offsets)
+        blocks = offsets // RELEASE_IDS_PER_BLOCK
+        is_new = np.diff(blocks, prepend=blocks[:1] - 1) != 0
+        contents = ByteColumn.of_table(table_of_integers(blocks[is_new]))
+        names = self._names_in_digests(contents, encode_rows(len(contents)))
+        first = (np.cumsum(is_new) - 1) * RELEASE_IDS_PER_BLOCK
+        return names.taken(first + offsets % RELEASE_IDS_PER_BLOCK)
+
+    def _names_in_digests(self, contents: Sequence[bytes], tails: ByteColumn) -> ByteColumn:
+        """Return all names in the digests of the prefix, one more field, and its tail."""
+        digests = []
+        for content, tail in zip(contents, tails, strict=True):
+            hasher = self.hasher.copy()
+            hasher.update(encode_field(content) + tail)
+            digests.append(hasher.digest())
+        return names_in(b"".join(digests))
+
+
+def names_in(digests: bytes) -> ByteColumn:
+    """Return all bytes as hexadecimal digits, cut into names."""
+    return ByteColumn.of_table(bytes_of(hexlify(digests)).reshape(-1, 2 * RELEASE_ID_BYTES))
+
+
+# Deterministic, replay-safe randomness.
+
 
 WORDS_PER_BLOCK = 8
 
@@ -45,7 +170,7 @@ class DrawScope:
     The same data at the same position always draws the same words; other data draw independent
     ones. Privacy is therefore computational: whoever holds the secret can repeat every draw.
 
-    >>> from fugu.operators.byte_fields import binding_digest
+    >>> from fugu.operators.columns import binding_digest
     >>> scope = DrawScope(Secret(bytes(32)), pipeline="p", operator="crr", version=1, law=bytes(32))
     >>> draws = scope.draws([b"alice", b"bob"], [b"position 7", b"position 8"])
     >>> bindings = [binding_digest(3), binding_digest(0)]

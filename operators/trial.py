@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fugu.operators.mechanism import Inputs, Mechanism, PlanningMechanism, Releases, State
-from fugu.operators.randomness import DrawScope, tick_position
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, tick_position
 
 
 def released(mechanism: Mechanism, values: Iterable[ArrayLike | None]) -> Iterator[Releases]:
@@ -16,7 +15,7 @@ def released(mechanism: Mechanism, values: Iterable[ArrayLike | None]) -> Iterat
     The secret is 32 zero bytes, so that examples print the same everywhere: whoever knows it can
     remove all noise.
 
-    >>> from fugu.operators.wevent.uniform import Uniform
+    >>> from fugu.operators.wevent.spread_strategies import Uniform
     >>> uniform = Uniform(bins=1, window=1, epsilon=1.0, sensitivity=1)
     >>> [release.values.tolist() for release in released(uniform, [[500], [520]])]
     [[[501]], [[517]]]

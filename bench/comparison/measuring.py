@@ -1,26 +1,333 @@
-"""Measurements of one contestant: speed over a full source, latency over a paced one."""
+"""A producer that sends so many records a second: `python -m bench.comparison.measuring`.
 
+    BOOTSTRAP TOPIC PARTITIONS USERS RECORDS_PER_SECOND SECONDS
+
+A process of its own: it must keep time while the bench looks at something else. It prints how many
+records it sent.
+"""
+
+import os
+import re
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import psutil
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+from kafka import KafkaAdminClient, KafkaConsumer
+from kafka import TopicPartition as StockPartition
+from kafka.admin import ConfigResource, ConfigResourceType
 
 from bench.child import ROOT, ChildFailed
 from bench.comparison.contestants import Contestant, Fugu, Place
 from bench.comparison.data import ALPHABET, EPSILON, Truth, Writing, model_of, stream_of
 from bench.comparison.environments import PEERS
 from bench.comparison.law_check import Checked, check_output
-from bench.comparison.topics import Topics
-from bench.comparison.watched import Speed, Watched, speed
 from bench.stream import key_of
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from tests.kafka.topics import TopicFactory
+
+_DIFFERENT = 100_000
+"""Records that are made beforehand, and sent again and again."""
+_PAUSE_SECONDS = 0.005
+
+
+def main(
+    bootstrap: str, topic: str, partitions: int, users: int, rate: float, seconds: float
+) -> int:
+    """Send."""
+    records = [
+        (user % partitions, key_of(user), value)
+        for user, value in islice(stream_of(users, partitions).records(), _DIFFERENT)
+    ]
+    sent, total = 0, int(rate * seconds)
+    with Writing(bootstrap) as writing:
+        began = time.perf_counter()
+        while sent < total:
+            due = min(total, int((time.perf_counter() - began) * rate))
+            for number in range(sent, due):
+                writing.send(topic, *records[number % _DIFFERENT])
+            sent = due
+            time.sleep(_PAUSE_SECONDS)
+    return sent
+
+
+if __name__ == "__main__":
+    bootstrap, topic, partitions, users, rate, seconds = sys.argv[1:]
+    print(main(bootstrap, topic, int(partitions), int(users), float(rate), float(seconds)))
+
+
+# A contestant's process and all that it starts, measured from outside.
+#
+# Linux only: CPU time and peak memory come from /proc.
+
+
+_LOOK_SECONDS = 0.1
+_EXIT_SECONDS = 30
+_SILENCE_SECONDS = 90
+_TAIL = 2_000
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Hold what the whole process tree has cost so far."""
+
+    cpu_seconds: float
+    peak_mebibytes: float
+
+
+@dataclass(frozen=True)
+class Speed:
+    """From one output to a later one, both after the warm-up."""
+
+    records: int
+    seconds: float
+    records_per_second: float
+    cpu_seconds_per_million: float
+    peak_mebibytes: float
+
+
+class Watched:
+    """A running contestant; a context manager that leaves no process behind."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+        self._log = log
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env={**os.environ, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        self._tree: dict[int, psutil.Process] = {}
+
+    def __enter__(self) -> "Watched":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def kill(self) -> None:
+        """`kill -9` for all of them."""
+        for process in self._family():
+            _end(process)
+        self._process.wait()
+
+    def wait_for(self, enough: Callable[[int], bool], published: Callable[[], int]) -> int:
+        """Return how many are published once they are enough; fail if it ends, or nothing comes."""
+        last, deadline = -1, time.monotonic() + _SILENCE_SECONDS
+        while not enough(now := published()):
+            if now != last:
+                last, deadline = now, time.monotonic() + _SILENCE_SECONDS
+            if self._process.poll() is not None:
+                raise ChildFailed(f"ended after {now} records:\n{self._tail()}")
+            if time.monotonic() > deadline:
+                raise ChildFailed(f"nothing more came after {now} records:\n{self._tail()}")
+            time.sleep(_LOOK_SECONDS)
+        return now
+
+    @property
+    def said(self) -> str:
+        """Return what it has logged."""
+        return self._log.read_text(errors="replace")
+
+    def cost(self) -> Cost:
+        """CPU time of all processes, and the sum of the peaks of their memory."""
+        seconds, peak = 0.0, 0
+        for process in self._family():
+            try:
+                times = process.cpu_times()
+                status = Path(f"/proc/{process.pid}/status").read_text()
+            except (psutil.Error, OSError):
+                continue
+            seconds += times.user + times.system
+            found = re.search(r"VmHWM:\s+(\d+) kB", status)
+            peak += int(found[1]) * 1024 if found else 0
+        return Cost(seconds, peak / 2**20)
+
+    def stop(self) -> None:
+        """SIGTERM, and whatever is still there after half a minute is killed."""
+        self._family()
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(_EXIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
+    def _family(self) -> list[psutil.Process]:
+        """The process and its descendants, also those that lost their parent."""
+        try:
+            root = psutil.Process(self._process.pid)
+            for process in (root, *root.children(recursive=True)):
+                self._tree.setdefault(process.pid, process)
+        except psutil.NoSuchProcess:
+            pass
+        return [process for process in self._tree.values() if process.is_running()]
+
+    def _tail(self) -> str:
+        return self.said[-_TAIL:]
+
+
+def speed(
+    watched: Watched,
+    published: Callable[[], int],
+    *,
+    warm_up: float,
+    seconds: float,
+    source_records: float,
+) -> Speed:
+    """Measure so many seconds, after a warm-up of so many seconds since the first output.
+
+    It begins and ends with an output, and ends early if the source does.
+    """
+    watched.wait_for(lambda now: now > 0, published)
+    ready = time.perf_counter() + warm_up
+    before = watched.wait_for(lambda _: time.perf_counter() > ready, published)
+    first = watched.wait_for(lambda now: now > before, published)
+    began, start = time.perf_counter(), watched.cost()
+    end = began + seconds
+    before = watched.wait_for(
+        lambda now: now >= source_records or time.perf_counter() > end, published
+    )
+    last = before
+    if before < source_records:
+        last = watched.wait_for(lambda now: now > before, published)
+    ended, stop = time.perf_counter(), watched.cost()
+    records, took = last - first, ended - began
+    if records <= 0 or took < seconds / 3:
+        raise ChildFailed(
+            f"only {took:.1f} s were measured, for {records:,} records: write more to the source"
+        )
+    return Speed(
+        records,
+        took,
+        records / took,
+        (stop.cpu_seconds - start.cpu_seconds) / records * 1e6,
+        stop.peak_mebibytes,
+    )
+
+
+def _end(process: psutil.Process) -> None:
+    try:
+        process.kill()
+        process.wait(_EXIT_SECONDS)
+    except psutil.Error:
+        pass
+
+
+# Make, look at, read and remove the topics of the bench.
+
+
+_READ_AT_ONCE = 10_000
+_READ_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Topics:
+    """The broker's topics."""
+
+    bootstrap: str
+
+    @contextmanager
+    def fresh(self, name: str, partitions: int, **configs: str) -> Iterator[str]:
+        """A topic that is removed afterwards: all of them together would fill the disk."""
+        topic = self.make(name, partitions, **configs)
+        try:
+            yield topic
+        finally:
+            self.remove(topic)
+
+    @contextmanager
+    def sink(self, partitions: int) -> Iterator[str]:
+        """A fresh topic for what is published, and one for dead letters."""
+        with self.fresh("sink", partitions) as topic:
+            dead_letters = f"{topic}.dead"
+            layout = {"num_partitions": partitions, "replication_factor": 1}
+            with KafkaAdminClient(bootstrap_servers=self.bootstrap) as admin:
+                admin.create_topics({dead_letters: layout}, wait_for_metadata=True)
+            try:
+                yield topic
+            finally:
+                self.remove(dead_letters)
+
+    def make(self, name: str, partitions: int, **configs: str) -> str:
+        """A topic that stays."""
+        settings = {key.replace("_", "."): value for key, value in configs.items()}
+        return TopicFactory(self.bootstrap)(name, partitions=partitions, configs=settings)
+
+    def remove(self, topic: str) -> None:
+        """With all that it holds."""
+        with KafkaAdminClient(bootstrap_servers=self.bootstrap) as admin:
+            admin.delete_topics([topic])
+
+    def stamp_by_broker(self, topic: str) -> None:
+        """From here on a record's timestamp is the time at which the broker appended it."""
+        change = {"message.timestamp.type": "LogAppendTime"}
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic, configs=change)
+        with KafkaAdminClient(bootstrap_servers=self.bootstrap) as admin:
+            admin.alter_configs([resource])
+
+    @contextmanager
+    def counted(self, topic: str, partitions: int) -> Iterator[Callable[[], int]]:
+        """Return how many records a reader of committed data finds, and marks of transactions."""
+        consumer = KafkaConsumer(
+            bootstrap_servers=self.bootstrap,
+            group_id=None,
+            isolation_level="read_committed",
+        )
+        wanted = [StockPartition(topic, number) for number in range(partitions)]
+        with closing(consumer):
+            yield lambda: sum(consumer.end_offsets(wanted).values())
+
+    def messages(self, topic: str, partition: int) -> Iterator[list[Message]]:
+        """All there is now in a partition, some thousand at a time."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "group.id": "bench",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "fetch.queue.backoff.ms": 5,
+            }
+        )
+        try:
+            consumer.assign([TopicPartition(topic, partition, 0)])
+            # Where less than asked for is there, `consume` waits all of its time.
+            at_end = False
+            while not at_end:
+                came = consumer.consume(_READ_AT_ONCE, _READ_SECONDS)
+                errors = [error for message in came if (error := message.error())]
+                at_end = bool(errors)
+                if any(error.code() != KafkaError._PARTITION_EOF for error in errors):
+                    raise ChildFailed(f"{topic} cannot be read: {errors[0]}")
+                yield [message for message in came if not message.error()]
+        finally:
+            consumer.close()
+
+    def times(self, topic: str, partition: int) -> tuple[list[bytes], Integers]:
+        """Keys and timestamps in milliseconds, in order."""
+        keys: list[bytes] = []
+        times: list[int] = []
+        for messages in self.messages(topic, partition):
+            keys += [bytes(message.key() or b"") for message in messages]
+            times += [message.timestamp()[1] for message in messages]
+        return keys, np.array(times, dtype=np.int64)
+
+
+# Measurements of one contestant: speed over a full source, latency over a paced one.
+
 
 _SETTLE_SECONDS = 3.0
 _FIRST = 200
@@ -144,7 +451,7 @@ class Bench:
         numbers = map(str, (self.partitions, self.users, rate, seconds))
         done = subprocess.run(
             [
-                *(sys.executable, "-m", "bench.comparison.paced"),
+                *(sys.executable, "-m", "bench.comparison.measuring"),
                 *(self.topics.bootstrap, source, *numbers),
             ],
             cwd=ROOT,

@@ -12,8 +12,7 @@ from bench.comparison.contestants import Contestant
 from bench.comparison.data import fill, fill_ticks, stream_of
 from bench.comparison.environments import NotInstalled, environment, versions
 from bench.comparison.law_check import Checked
-from bench.comparison.measuring import Bench, Latency, Source
-from bench.comparison.watched import Speed
+from bench.comparison.measuring import Bench, Latency, Source, Speed
 
 _PARTS_OF_LOAD = 2
 _SAID = 250

@@ -8,13 +8,12 @@ import numpy as np
 from fugu.operators.mechanism import Floats, Integers, Mechanism
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.batches.batched_release import BatchedRelease
-from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.distances import Points
-from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.markov_model import Chain, MarkovModel
 from fugu.operators.sip.planar_isotropic_response import PlanarIsotropicResponse
 from fugu.operators.sip.second_order_model import SecondOrderModel
-from fugu.operators.sip.sparse_rows import SparseRows
+from fugu.operators.sip.sparse_models import SparseRows
 
 SIDE, PEOPLE, RATE = 10, 10, 50
 """Cells of a side, people, and samples in a second."""

@@ -4,9 +4,8 @@ import numpy as np
 
 from bench.figures.figure import Figure, Panel
 from fugu.operators.mechanism import Floats, Integers
-from fugu.operators.noise.discrete_gaussian import PRECISION
-from fugu.operators.realtime.account import exact_budget
-from fugu.operators.realtime.schedule import constant, decaying
+from fugu.operators.noise.gaussian_table import PRECISION
+from fugu.operators.realtime.account import constant, decaying, exact_budget
 from tests.operators.realtime.compared import relative
 from tests.operators.realtime.series import DELTA, TICKS, correlated, filtered, traffic
 

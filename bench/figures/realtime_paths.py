@@ -5,7 +5,7 @@ import numpy as np
 from bench.figures.figure import Figure, Panel, Points
 from fugu.operators.mechanism import Floats
 from fugu.operators.realtime import rivals
-from fugu.operators.realtime.accountants import paper_total
+from fugu.operators.realtime.account import paper_total
 from tests.operators.realtime import compared
 from tests.operators.realtime.series import DELTA, TICKS, filtering_of, noise_variance, traffic
 

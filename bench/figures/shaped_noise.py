@@ -3,7 +3,7 @@
 import numpy as np
 
 from bench.figures.figure import Figure, Panel
-from fugu.operators.realtime.shaping import errors_of_a_period, suited
+from fugu.operators.realtime.shaped_release import errors_of_a_period, suited
 from fugu.operators.totals.buffers import UNIT, participation
 from fugu.operators.totals.precision import Changes
 

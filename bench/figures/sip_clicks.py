@@ -2,15 +2,13 @@
 
 import numpy as np
 
-from bench.figures.comparing import Difference, listed, sides_told
-from bench.figures.figure import Figure, Panel
+from bench.figures.figure import Difference, Figure, Panel, listed, sides_told
 from bench.figures.symbol_runs import released
 from examples.clickstream.site import Site
 from fugu.operators.mechanism import Floats, Inputs, Integers, Mechanism
-from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
-from fugu.operators.secret import Secret
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from math import exp
 
-from bench.figures.comparing import listed
-from bench.figures.figure import Figure, Panel
+from bench.figures.figure import Figure, Panel, listed
 from tests.operators.sip.binary_chain import (
     BOUNDED,
     CASES,

@@ -15,8 +15,7 @@ from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.distances import Points
 from fugu.operators.sip.planar_isotropic_response import PlanarIsotropicResponse
-from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
-from fugu.operators.sip.sparse_rows import SparseRows
+from fugu.operators.sip.sparse_models import SparseMarkovModel, SparseRows
 
 _RATE, _STEPS, _PEOPLE = 50, 50, 3
 _SIDE, _BLOCK = 100, 5

@@ -3,8 +3,7 @@
 import numpy as np
 
 from bench.figures import gaze
-from bench.figures.comparing import Difference, sides_told
-from bench.figures.figure import Figure, Panel
+from bench.figures.figure import Difference, Figure, Panel, sides_told
 from bench.figures.symbol_runs import released
 from fugu.operators.mechanism import Floats, Integers
 

@@ -3,8 +3,7 @@
 import numpy as np
 
 from bench.figures import gaze
-from bench.figures.comparing import Difference, listed
-from bench.figures.figure import Figure, Panel
+from bench.figures.figure import Difference, Figure, Panel, listed
 from bench.figures.symbol_runs import released
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse

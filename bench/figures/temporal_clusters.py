@@ -4,11 +4,10 @@ import numpy as np
 
 from bench.figures.figure import Figure, Panel
 from fugu.operators.mechanism import Floats, Inputs, Integers
-from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.noise.number_release import LaplaceRelease
 from fugu.operators.temporal.dispatch_law import smallest_budget
-from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
-from fugu.operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.temporal.threshold import ExtendedThresholdPerturbation, ThresholdPerturbation
 from tests.operators.noise.simulated import SimulatedDraws
 from tests.operators.temporal.runs import Run
 

@@ -1,7 +1,7 @@
 """TLDP, section V-B: what mechanisms in time cost, by epsilon and by the length of a window."""
 
 from bench.figures.figure import Figure, Panel
-from fugu.operators.temporal.costs import Costs
+from fugu.operators.temporal.dispatch_law import Costs
 from fugu.operators.temporal.selection import Choice, choose
 
 _EPSILONS = tuple(0.5 * half for half in range(1, 33))

@@ -3,10 +3,8 @@
 import numpy as np
 
 from bench.figures.figure import Figure, Panel
-from fugu.operators.temporal.backward import BackwardPerturbation
-from fugu.operators.temporal.costs import Costs, Expected
-from fugu.operators.temporal.dispatch_law import derived_budget, smallest_budget
-from fugu.operators.temporal.forward import ForwardPerturbation
+from fugu.operators.temporal.dispatch_law import Costs, Expected, derived_budget, smallest_budget
+from fugu.operators.temporal.random_delays import BackwardPerturbation, ForwardPerturbation
 from fugu.operators.temporal.selection import choose
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 from fugu.operators.temporal.threshold import ThresholdPerturbation

@@ -10,12 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.figures.comparing import listed
-from bench.figures.figure import Figure, Panel
+from bench.figures.figure import Figure, Panel, listed
 from bench.figures.temporal_clusters import threshold_for
-from fugu.operators.temporal.backward import BackwardPerturbation
-from fugu.operators.temporal.costs import Costs
-from fugu.operators.temporal.forward import ForwardPerturbation
+from fugu.operators.temporal.dispatch_law import Costs
+from fugu.operators.temporal.random_delays import BackwardPerturbation, ForwardPerturbation
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 from tests.acceptance.test_temporal_utility import seen
 from tests.dataflows.offline.evaluation.temporal.section_nine import (

@@ -3,8 +3,8 @@
 import numpy as np
 
 from bench.figures.figure import Figure, Panel
-from fugu.operators.wevent.flags import Schedule
-from fugu.operators.wevent_local.pba_ldp import LocalPrivacyBudgetAllocation
+from fugu.operators.wevent.pba import Schedule
+from fugu.operators.wevent_local.strategies import LocalPrivacyBudgetAllocation
 from tests.acceptance.test_local_window_errors import SECOND, measured
 from tests.operators.ldp_ids.moving_users import Cell, added_at_once, ahead
 from tests.operators.wevent.moving_users import CELLS, CONSTANT_GUESS

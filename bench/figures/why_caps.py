@@ -3,8 +3,7 @@
 import numpy as np
 import yaml
 
-from bench.figures.figure import Figure
-from bench.figures.pipelines import Pipelines, running, runs_panel, told
+from bench.figures.figure import Figure, Pipelines, running, runs_panel, told
 from examples.bike_share.example import PIPELINE, RIDERS
 from examples.bike_share.riders import DISTRICTS, TICKS, Riders
 

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from bench.figures.figure import Figure
-from bench.figures.pipelines import Pipelines, running, runs_panel, told
+from bench.figures.figure import Figure, Pipelines, running, runs_panel, told
 from bench.figures.running_totals import tree_error
 from fugu.dataflows.offline.demo.embedded_broker import PARTITIONS
 from fugu.dataflows.offline.demo.raw_records import RawRecord, partition_of

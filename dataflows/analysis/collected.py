@@ -12,7 +12,7 @@ from fugu.dataflows.base.columns import HeaderColumns
 from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.kafka.client import Bounds, Client, Topic
 from fugu.dataflows.records.published import GUARANTEE_HEADER, RELEASE_HEADER
-from fugu.operators.byte_column import ByteColumn
+from fugu.operators.columns import ByteColumn
 
 COLLECTED = pa.schema(
     [

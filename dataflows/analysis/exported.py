@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fugu.dataflows.base.errors import CannotBeEstimated
-from fugu.dataflows.publishing.promise import Promise
-from fugu.dataflows.publishing.promises_topic import in_order
+from fugu.dataflows.publishing.promise import Promise, in_order
 
 PROMISES = b"fugu.promises"
 BEGIN = b"fugu.begin"

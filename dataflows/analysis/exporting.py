@@ -16,8 +16,8 @@ from fugu.dataflows.analysis.exported import write_days
 from fugu.dataflows.analysis.reading import decoded_records, kafka_promises
 from fugu.dataflows.base.errors import FuguError, KafkaUnavailable
 from fugu.dataflows.kafka.client import Bounds, Client, Topic
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.promise import Promise, promise_of
 
 RECORD = "_fugu_export.json"

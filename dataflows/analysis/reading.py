@@ -1,12 +1,18 @@
-"""Read a sanitized topic: from Kafka, from exported files, or from a consumer that runs."""
+"""Read what a consumer that somebody else runs gets, up to where its partitions end now.
+
+A consumer of kafka-python never ends by itself, and one of confluent-kafka is no iterable. Neither
+package is imported here.
+"""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 from warnings import warn
 
@@ -16,19 +22,169 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fugu.dataflows.analysis.collected import COLLECTED, collected_range, collected_records
-from fugu.dataflows.analysis.consumers import Consumer, records_of
 from fugu.dataflows.analysis.decoding import decoded
 from fugu.dataflows.analysis.exported import read_files
 from fugu.dataflows.analysis.topic import Topic, width_of
-from fugu.dataflows.analysis.unwrapping import unwrapped
 from fugu.dataflows.base.errors import CannotBeEstimated, ConfigurationError, KafkaUnavailable
 from fugu.dataflows.base.install import install
 from fugu.dataflows.base.visible import visible
 from fugu.dataflows.kafka.client import Bounds, Client
 from fugu.dataflows.kafka.connection import Kafka
 from fugu.dataflows.publishing.checked_promise import PromiseAlarm, checked_promise
-from fugu.dataflows.publishing.promise import Promise
-from fugu.dataflows.publishing.promises_topic import in_order, promises_topic, read_promises
+from fugu.dataflows.publishing.promise import (
+    Promise,
+    PromisedForm,
+    in_order,
+    promises_topic,
+    read_promises,
+)
+from fugu.dataflows.records.avro import AvroSchema
+from fugu.dataflows.records.json_fields import Refused
+from fugu.dataflows.records.protobuf import ProtobufSchema
+from fugu.dataflows.records.registered import PREFIX_BYTES, RecordSchema, schema_id
+
+_AT_ONCE = 10_000
+_WAIT_MILLISECONDS = 500
+_ASSIGNED_SECONDS = 30.0
+_QUIET_SECONDS = 5.0
+"""Positions of librdkafka stay before the marks of transactions, so an end may never be reached."""
+
+
+class Consumer(Protocol):
+    """Name what consumers of both libraries have in common."""
+
+    def assignment(self) -> Any:
+        """Return the partitions that it reads."""
+
+
+def records_of(source: Any) -> Iterable[Any]:
+    """Return the records of a consumer, or of any iterable."""
+    if hasattr(source, "get_watermark_offsets"):
+        return _arriving(_Librdkafka(source))
+    if hasattr(source, "end_offsets"):
+        return _arriving(_KafkaPython(source))
+    if not isinstance(source, Iterable):
+        raise CannotBeEstimated(
+            f"{type(source).__name__} is nothing that can be read: give kafka://HOST:PORT/TOPIC, a "
+            "Parquet file or a directory of them, a consumer, or an iterable of its records"
+        )
+    return source
+
+
+class _KafkaPython:
+    """Adapt a consumer of kafka-python."""
+
+    def __init__(self, consumer: Any) -> None:
+        self._consumer = consumer
+
+    def poll(self) -> Collection[Any]:
+        """Return the next records, or nothing after half a second."""
+        found = self._consumer.poll(timeout_ms=_WAIT_MILLISECONDS, max_records=_AT_ONCE)
+        return [record for records in found.values() for record in records]
+
+    def ends(self) -> dict[Any, int]:
+        """Return where each assigned partition ends now."""
+        return dict(self._consumer.end_offsets(list(self._consumer.assignment())))
+
+    def positions(self) -> dict[Any, int]:
+        """Return where each assigned partition is read on."""
+        return {one: self._consumer.position(one) for one in self._consumer.assignment()}
+
+
+class _Librdkafka:
+    """Adapt a consumer of confluent-kafka."""
+
+    def __init__(self, consumer: Any) -> None:
+        self._consumer = consumer
+
+    def poll(self) -> Collection[Any]:
+        """Return the next records, or nothing after half a second."""
+        found = self._consumer.consume(_AT_ONCE, _WAIT_MILLISECONDS / 1000.0)
+        failed = [one.error() for one in found if one.error() is not None]
+        for error in failed:
+            if error.name() != "_PARTITION_EOF":
+                raise CannotBeEstimated(f"the consumer says: {error.str()}")
+        return [one for one in found if one.error() is None]
+
+    def ends(self) -> dict[Any, int]:
+        """Return where each assigned partition ends now, of those that hold anything."""
+        assigned = self._consumer.assignment()
+        bounds = {
+            (one.topic, one.partition): self._consumer.get_watermark_offsets(one)
+            for one in assigned
+        }
+        return {place: end for place, (begin, end) in bounds.items() if end > begin}
+
+    def positions(self) -> dict[Any, int]:
+        """Return where each assigned partition is read on; below 0 where nothing was read."""
+        assigned = self._consumer.position(self._consumer.assignment())
+        return {(one.topic, one.partition): one.offset for one in assigned}
+
+
+def _arriving(consumer: _KafkaPython | _Librdkafka) -> Iterator[Any]:
+    ends: dict[Any, int] | None = None
+    moved = time.monotonic()
+    while True:
+        found = consumer.poll()
+        yield from found
+        positions, now = consumer.positions(), time.monotonic()
+        moved = now if found else moved
+        if ends is None:
+            if positions:
+                ends = consumer.ends()
+            elif now - moved > _ASSIGNED_SECONDS:
+                raise CannotBeEstimated(
+                    f"the consumer has no partition after {_ASSIGNED_SECONDS:.0f} s: subscribe it "
+                    "to the sanitized topic, or assign partitions, before you give it"
+                )
+        if ends is not None:
+            reached = all(positions.get(place, end) >= end for place, end in ends.items())
+            if reached or now - moved > _QUIET_SECONDS:
+                return
+
+
+# Take releases out of the schemas that they are written by.
+
+
+_NEEDED = {"avro": ("fastavro", "registry"), "protobuf": ("grpc_tools", "protobuf")}
+"""The package that reads releases of a form, and the extra that brings it."""
+
+
+def unwrapped(content: pa.ChunkedArray, form: PromisedForm | None) -> pa.ChunkedArray:
+    """Return releases as JSON; the promise holds their schema, and no registry is asked."""
+    if form is None:
+        return content
+    if form.kind == "json_schema":
+        return pc.binary_replace_slice(content, 0, PREFIX_BYTES, b"")
+    schema = _schema_of(form)
+    try:
+        found = [_as_json(schema, one) for one in content.to_pylist()]
+    except Refused:
+        raise CannotBeEstimated(
+            "a record is not as the schema of its promise says; is the promise that of this topic?"
+        ) from None
+    return pa.chunked_array([found], content.type)
+
+
+def _schema_of(form: PromisedForm) -> RecordSchema:
+    module, extra = _NEEDED[form.kind]
+    if find_spec(module) is None:
+        raise ModuleNotFoundError(
+            f"reading releases of kind {form.kind} needs {module}: {install(extra)}", name=module
+        )
+    if form.kind == "protobuf":
+        return ProtobufSchema.of(form.schema_text, [], whole=True)
+    return AvroSchema.of(orjson.loads(form.schema_text), [])
+
+
+def _as_json(schema: RecordSchema, content: bytes) -> bytes | None:
+    if schema_id(content) is None:
+        raise CannotBeEstimated("a record has no id of a schema, and its promise says one")
+    return orjson.dumps(schema.read(content[PREFIX_BYTES:]))
+
+
+# Read a sanitized topic: from Kafka, from exported files, or from a consumer that runs.
+
 
 Source = str | os.PathLike[str] | Iterable[Any] | Consumer
 Given = Promise | Mapping[str, Any] | str | os.PathLike[str]

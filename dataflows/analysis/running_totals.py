@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from fugu.dataflows.publishing.promise import Promise
 from fugu.operators.mechanism import Array, Integers
-from fugu.operators.totals.buffers import Buffers
-from fugu.operators.totals.errors import TotalErrors
+from fugu.operators.totals.buffers import Buffers, TotalErrors
 
 NOISE = "factorised totals"
 """Names the law of such errors."""

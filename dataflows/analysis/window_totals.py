@@ -13,6 +13,7 @@ from fugu.dataflows.analysis.figures import (
     NORMAL,
     TESTED,
     Group,
+    Tested,
     factor_of,
     groups_of,
     integers,
@@ -22,10 +23,9 @@ from fugu.dataflows.analysis.figures import (
     tick_width,
 )
 from fugu.dataflows.analysis.running_totals import GO_TOGETHER, NOISE, window_sums
-from fugu.dataflows.analysis.tested import Tested
 from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.publishing.promise import Promise
-from fugu.operators.estimates.aged_figures import sum_of
+from fugu.operators.estimates.random_walks import sum_of
 from fugu.operators.mechanism import Array, Integers
 from fugu.operators.wevent.strategy import Strategy
 

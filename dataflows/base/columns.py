@@ -5,8 +5,7 @@ from typing import cast
 
 import numpy as np
 
-from fugu.operators.byte_column import ByteColumn, SpanColumn
-from fugu.operators.column import Column
+from fugu.operators.columns import ByteColumn, Column, SpanColumn
 from fugu.operators.mechanism import Integers
 
 NONE = -1

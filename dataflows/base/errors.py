@@ -5,6 +5,9 @@ field, line) are enough to find the record.
 """
 
 import errno
+import logging
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from traceback import extract_tb
@@ -172,3 +175,33 @@ def type_and_place(error: BaseException) -> str:
     frames = extract_tb(error.__traceback__)
     place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     return type(error).__name__ + place
+
+
+# Hide the panic with a stack of its own that bytewax's Rust core writes for a Python exception.
+
+
+@contextmanager
+def native_stderr_hidden() -> Iterator[None]:
+    """Hide stderr from native code; Python keeps writing to it."""
+    saved = os.dup(2)
+    python_stderr = sys.stderr
+    handlers = [
+        handler
+        for handler in logging.getLogger().handlers
+        if isinstance(handler, logging.StreamHandler) and handler.stream is python_stderr
+    ]
+    visible = os.fdopen(os.dup(saved), "w", buffering=1)
+    sys.stderr = visible
+    for handler in handlers:
+        handler.setStream(visible)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        sys.stderr = python_stderr
+        for handler in handlers:
+            handler.setStream(python_stderr)
+        visible.close()

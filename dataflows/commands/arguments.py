@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 
 
 def read_pipeline(path: Path | str) -> PipelineFile:

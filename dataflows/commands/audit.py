@@ -18,8 +18,8 @@ from fugu.dataflows.commands.arguments import (
 )
 from fugu.dataflows.commands.output import Terminal, print_json, progress, require_picture
 from fugu.dataflows.kinds import AnonymizeOperator
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 _OF_STREAMS = {"runs": "--runs", "steps": "--steps", "confidence": "--confidence"}
 _OF_WINDOWS = {"sample": "--sample", "key_field": "--key-field"}

@@ -9,8 +9,8 @@ from fugu.dataflows.offline.anonymity.generated import generated
 from fugu.dataflows.offline.anonymity.sampled import SampledWindows
 from fugu.dataflows.offline.anonymity.tables import print_attacks
 from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 _MADE_UP = 5
 """Windows that are made up where there is no sample."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.files.matrix_file import read_matrix
+from fugu.dataflows.files.alphabet_file import read_matrix
 from fugu.dataflows.pipeline.joint import Joint, Rows, Told, declared_joints, joint
 from fugu.operators.leakage.combined import Topology
 

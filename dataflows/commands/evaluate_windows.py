@@ -9,8 +9,8 @@ from fugu.dataflows.offline.anonymity.losses import LossReport, losses_of
 from fugu.dataflows.offline.anonymity.sampled import SampledWindows
 from fugu.dataflows.offline.anonymity.tables import print_losses
 from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.anonymity.windows import AnonymizedWindows
 
 

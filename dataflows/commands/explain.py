@@ -19,21 +19,20 @@ from fugu.dataflows.commands.explain_together import (
 )
 from fugu.dataflows.commands.output import Terminal, print_json
 from fugu.dataflows.kinds import AlphabetOperator
-from fugu.dataflows.pipeline.config import Pipeline
+from fugu.dataflows.pipeline.config import Pipeline, PipelineFile
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data, guarantee_id
 from fugu.dataflows.pipeline.guarantee_text import (
     in_words,
     parts_in_words,
     pipeline_not_covered,
+    protected_in_words,
 )
 from fugu.dataflows.pipeline.joint import Told
 from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
-from fugu.dataflows.pipeline.neighbours_text import protected_in_words
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.policy_changes import policies_relied_on, who_can_change
 from fugu.dataflows.pipeline.source_budget import Promises
 from fugu.dataflows.publishing.promise import promise_of
-from fugu.dataflows.stages.stage_kind import StageKind
+from fugu.dataflows.stages.stateful_step import StageKind
 from fugu.operators.leakage.combined import Topology
 from fugu.operators.mechanism import Mechanism
 

@@ -8,9 +8,8 @@ from rich.markup import escape
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.commands.output import Terminal, folding_table
-from fugu.dataflows.pipeline.guarantee_text import notion_in_words, stated
+from fugu.dataflows.pipeline.guarantee_text import notion_in_words, protected_in_words, stated
 from fugu.dataflows.pipeline.joint import Joint
-from fugu.dataflows.pipeline.neighbours_text import protected_in_words
 from fugu.dataflows.pipeline.source_budget import (
     Promises,
     Sum,
@@ -20,9 +19,9 @@ from fugu.dataflows.pipeline.source_budget import (
     sums,
 )
 from fugu.operators.budget_units import in_nats
-from fugu.operators.composition.accounts import IN_WORDS
-from fugu.operators.leakage.wording import rounded_up
-from fugu.operators.mechanism import Guarantee
+from fugu.operators.composition.spend import IN_WORDS
+from fugu.operators.guarantee import Guarantee
+from fugu.operators.leakage.inversion import rounded_up
 
 
 def print_joint(console: Terminal, found: Joint) -> None:

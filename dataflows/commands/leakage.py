@@ -9,7 +9,7 @@ import typer
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.arguments import EPSILON_OPTIONS, AsJson, Plot, numbers
 from fugu.dataflows.commands.output import Terminal, print_json, require_picture
-from fugu.dataflows.files.matrix_file import read_matrix
+from fugu.dataflows.files.alphabet_file import read_matrix
 from fugu.dataflows.offline.leakage.combined_report import combined_report, print_combined
 from fugu.dataflows.offline.leakage.report import report
 from fugu.dataflows.offline.leakage.tables import print_report

@@ -19,8 +19,12 @@ from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.joint import declared_joints, missing
-from fugu.dataflows.publishing.entries import PipelineEntry, StreamEntry
-from fugu.dataflows.publishing.ledger_topic import find_ledger, read_ledger
+from fugu.dataflows.publishing.ledger_topic import (
+    PipelineEntry,
+    StreamEntry,
+    find_ledger,
+    read_ledger,
+)
 from fugu.dataflows.publishing.registration import promises_by_source, told_by
 
 

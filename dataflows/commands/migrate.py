@@ -25,8 +25,7 @@ from fugu.dataflows.flows.state_directories import root_directory
 from fugu.dataflows.flows.stopped_state import StoppedState, alone_in, crashed, stopped_state
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
-from fugu.dataflows.pipeline.config import reading_digest
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile, reading_digest
 from fugu.dataflows.state.exchange import Exchange
 from fugu.dataflows.state.row_table import RowTable
 

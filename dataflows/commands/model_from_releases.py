@@ -6,14 +6,19 @@ from fugu.dataflows.commands.output import Terminal
 from fugu.dataflows.commands.published import published_symbols
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kinds.grr import GrrOperator
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.topics import bounds_of
 from fugu.dataflows.records.training_history import Alphabet, History
 from fugu.operators.budget import Budgeted, without_budget
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
-from fugu.operators.sip.learning import Counts, Learned, learned_from_responses
-from fugu.operators.sip.model_confidence import LearnedIntervals, intervals_of_responses
+from fugu.operators.sip.learning import (
+    Counts,
+    Learned,
+    LearnedIntervals,
+    intervals_of_responses,
+    learned_from_responses,
+)
 
 _LARGEST_POOLED = 2_000
 

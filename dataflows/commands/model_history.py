@@ -9,8 +9,8 @@ from fugu.dataflows.commands.output import Terminal, progress
 from fugu.dataflows.kafka.client import Bounds
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kinds.families.models import ModelOperator
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import in_format
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.symbols import Symbols
 from fugu.dataflows.records.training_history import Alphabet, History, Symbol

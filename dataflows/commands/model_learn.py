@@ -20,10 +20,9 @@ from fugu.dataflows.commands.model_history import (
 from fugu.dataflows.commands.output import Terminal
 from fugu.dataflows.files.model_file import read_model_file
 from fugu.dataflows.files.model_writing import written
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.records.training_history import Alphabet, History
-from fugu.operators.sip.learning import Counts, learned
-from fugu.operators.sip.model_confidence import LearnedIntervals, learned_intervals
+from fugu.operators.sip.learning import Counts, LearnedIntervals, learned, learned_intervals
 
 _LARGEST_DENSE = 64
 

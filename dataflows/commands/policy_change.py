@@ -19,16 +19,20 @@ from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.pipeline.policy_changes import signatures_of
 from fugu.dataflows.pipeline.secrets import read_policy_secret
-from fugu.dataflows.policies.change import ChangeSection, UnusableChange
+from fugu.dataflows.policies.changes import ChangeSection, UnusableChange
+from fugu.dataflows.policies.course import in_unit, moment
 from fugu.dataflows.policies.document import PolicyDocument
-from fugu.dataflows.policies.private_keys import owner_with, read_private_key
-from fugu.dataflows.policies.signatures import signed, signed_with_secret
-from fugu.dataflows.policies.told import Told
-from fugu.dataflows.policies.wording import in_unit, moment
-from fugu.operators.secret import Secret
-from fugu.operators.swellfish.admission import Decision
+from fugu.dataflows.policies.in_force import Told
+from fugu.dataflows.policies.signatures import (
+    owner_with,
+    read_private_key,
+    signed,
+    signed_with_secret,
+)
+from fugu.operators.randomness import Secret
 from fugu.operators.swellfish.attribution import attribution
-from fugu.operators.swellfish.zone import DAY
+from fugu.operators.swellfish.calendar import DAY
+from fugu.operators.swellfish.decisions import Decision
 
 _DAYS = 28
 

@@ -10,15 +10,22 @@ from rich.table import Table
 
 from fugu.dataflows.commands.arguments import AsJson, DocumentPath
 from fugu.dataflows.commands.output import Terminal, print_json
-from fugu.dataflows.policies.course import Course, first_day
+from fugu.dataflows.policies.course import (
+    Course,
+    about,
+    amount,
+    counted,
+    duration,
+    first_day,
+    in_unit,
+    when,
+    whose,
+)
 from fugu.dataflows.policies.document import PolicyDocument
-from fugu.dataflows.policies.noise import noise_data
-from fugu.dataflows.policies.remarks import Remark, remarks
+from fugu.dataflows.policies.remarks import Remark, noise_data, remarks
 from fugu.dataflows.policies.sections import CollectionSection
-from fugu.dataflows.policies.wording import about, amount, counted, duration, in_unit, when, whose
 from fugu.operators.swellfish.attribution import Attribution
-from fugu.operators.swellfish.limits import Limits
-from fugu.operators.swellfish.policy import Collection
+from fugu.operators.swellfish.policy import Collection, Limits
 
 _WEEK, _YEAR = 7, 366
 _NAME_WIDTH, _HOURS_WIDTH = 12, 30

@@ -12,13 +12,20 @@ from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
 from fugu.dataflows.commands.output import Terminal, folding_table, print_json
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kinds import PolicyOperator
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
+from fugu.dataflows.policies.course import in_unit, moment
 from fugu.dataflows.policies.document import PolicyDocument
-from fugu.dataflows.policies.in_force import InForce, Moved, in_force, moved
+from fugu.dataflows.policies.in_force import (
+    InForce,
+    Moved,
+    Told,
+    WrittenChange,
+    in_force,
+    moved,
+    told,
+)
 from fugu.dataflows.policies.signatures import Signatures
-from fugu.dataflows.policies.told import Told, WrittenChange, told
-from fugu.dataflows.policies.wording import in_unit, moment
-from fugu.operators.swellfish.occurrences import Span
+from fugu.operators.swellfish.policy import Span
 
 _FORMATS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M"]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.policies.private_keys import public_key_of, write_private_key
+from fugu.dataflows.policies.signatures import public_key_of, write_private_key
 
 
 def keys(

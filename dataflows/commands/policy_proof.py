@@ -12,8 +12,8 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
 from fugu.dataflows.commands.output import Terminal, folding_table, print_json
 from fugu.dataflows.commands.policy_force import history_of
-from fugu.dataflows.policies.told import Told, WrittenChange
-from fugu.dataflows.policies.wording import counted, moment
+from fugu.dataflows.policies.course import counted, moment
+from fugu.dataflows.policies.in_force import Told, WrittenChange
 
 _ANSWERS = {
     "explained": "made with the document and the changes of the topic",

@@ -11,8 +11,8 @@ from fugu.dataflows.base.errors import FuguError, KafkaUnavailable
 from fugu.dataflows.commands.output import Terminal, progress
 from fugu.dataflows.kafka.client import Bounds, Client
 from fugu.dataflows.kinds import AlphabetOperator
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.json_fields import Refused
 from fugu.dataflows.records.published import GUARANTEE_HEADER, RELEASE_HEADER

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.base.durations import MILLISECOND, between
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
+from fugu.dataflows.base.ticks import MILLISECOND, between
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
 from fugu.dataflows.commands.output import Terminal, print_json
 from fugu.dataflows.flows.found_partitioner import as_begun

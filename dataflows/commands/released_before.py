@@ -14,11 +14,11 @@ from fugu.dataflows.flows.found_partitioner import partitioner_of_reading
 from fugu.dataflows.flows.stopped_state import StoppedState
 from fugu.dataflows.kafka.client import Bounds, Client
 from fugu.dataflows.kinds import AlphabetOperator
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.pipeline.topics import bounds_of
-from fugu.dataflows.publishing.pseudonyms import Pseudonyms
+from fugu.dataflows.publishing.envelope import Pseudonyms
 from fugu.dataflows.state.fingerprint import FormerLaw
 from fugu.operators.budget import without_budget
 from fugu.operators.carrying.carry import refuse_replay

@@ -22,9 +22,9 @@ from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.offline.card.facts import DeadLetterCounts, Facts, PipelineFacts
 from fugu.dataflows.offline.card.page import page
 from fugu.dataflows.offline.evaluation.report import Report
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.joint import Told, declared_joints
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.source_budget import Promises
 from fugu.dataflows.publishing.ledger_topic import LedgerContent, read_ledger
 from fugu.operators.mechanism import Mechanism

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from fugu.dataflows.base.described_schema import described_schema
-from fugu.dataflows.base.durations import DURATION_PATTERN, between
+from fugu.dataflows.base.section import described_schema
+from fugu.dataflows.base.ticks import DURATION_PATTERN, between
 from fugu.dataflows.commands.output import print_json
 from fugu.dataflows.kinds import KINDS
 from fugu.dataflows.pipeline.config import Pipeline

@@ -23,8 +23,8 @@ from fugu.dataflows.flows.stopped_state import (
     require_complete_logs,
     require_graceful_stop,
 )
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.secrets import keys_after, read_keys, write_keys
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.row_block import read

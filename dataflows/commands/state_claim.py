@@ -7,9 +7,8 @@ from fugu.dataflows.flows.sections import is_merged
 from fugu.dataflows.flows.state_directories import all_directories
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.control_topic import find_control
-from fugu.dataflows.publishing.lease import Leases, unit_of
+from fugu.dataflows.pipeline.config import PipelineFile
+from fugu.dataflows.publishing.lease import Leases, find_control, unit_of
 from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.state.directory import StateDirectory
 

@@ -8,8 +8,8 @@ from rich.tree import Tree
 
 from fugu.dataflows.commands.arguments import AsJson
 from fugu.dataflows.commands.output import Terminal, print_json
-from fugu.dataflows.files.taxonomy_file import read_taxonomy, taxonomy_of
-from fugu.operators.anonymity.taxonomy import Taxonomy
+from fugu.dataflows.files.yaml_file import read_taxonomy, taxonomy_of
+from fugu.operators.anonymity.suppression import Taxonomy
 
 
 def show(

@@ -21,6 +21,7 @@ from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.offline.evaluation.sample import Sample, refused_lines
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.mechanisms import (
     columns_of,
@@ -29,9 +30,12 @@ from fugu.dataflows.pipeline.mechanisms import (
     remarks_of,
     state_megabytes,
 )
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.pipeline.policy_changes import signatures_of, who_can_change
-from fugu.dataflows.pipeline.policy_topic import log_remarks, policy_topic_remarks
+from fugu.dataflows.pipeline.policy_changes import (
+    log_remarks,
+    policy_topic_remarks,
+    signatures_of,
+    who_can_change,
+)
 from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.pipeline.sections import Ledger
 from fugu.dataflows.pipeline.topics import outputs, policies_problem, source_problems, without_added

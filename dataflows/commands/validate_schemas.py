@@ -2,8 +2,8 @@
 
 from fugu.dataflows.commands.checks import Checks
 from fugu.dataflows.kafka.schema_registry import RegistryUnavailable
+from fugu.dataflows.records.json_fields import UnusableSchema
 from fugu.dataflows.records.registered import Registered, subject_of
-from fugu.dataflows.records.unusable_schema import UnusableSchema
 
 
 def check_schemas(topic: str, wire: Registered, checks: Checks) -> None:

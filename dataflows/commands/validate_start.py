@@ -11,7 +11,7 @@ from fugu.dataflows.flows.starting import Look, looked_at
 from fugu.dataflows.flows.state_directories import directories_of, root_directory
 from fugu.dataflows.kafka.client import identity_of, publishing_in_words
 from fugu.dataflows.monitoring.server import require_free
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.run.dealing import dealt, require_all_shards, shard_numbers
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.looking_directory import LookingDirectory

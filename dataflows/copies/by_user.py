@@ -15,7 +15,7 @@ from fugu.dataflows.flows.partitions import PartitionsPlan
 from fugu.dataflows.kafka.client import identity_of
 from fugu.dataflows.kafka.partitioner import partitions_of
 from fugu.dataflows.records.codec import Codec
-from fugu.dataflows.records.origins import origin_key
+from fugu.dataflows.records.published import origin_key
 from fugu.operators.mechanism import Integers
 
 _LONGEST_EVERY = 0.25

@@ -13,7 +13,7 @@ from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.copies.by_user import ByUser
 from fugu.dataflows.copies.patience import Patience
 from fugu.dataflows.kafka.client import Bounds, CopyClient, GroupMember, Reader
-from fugu.dataflows.records.origins import origin_of
+from fugu.dataflows.records.published import origin_of
 
 log = logging.getLogger(__name__)
 

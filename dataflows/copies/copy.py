@@ -21,9 +21,8 @@ from fugu.dataflows.copies.takeover import Takeover
 from fugu.dataflows.copies.transaction import Transaction, Written
 from fugu.dataflows.copies.work import work_of
 from fugu.dataflows.flows.plan import Plan
-from fugu.dataflows.kafka.client import CopyClient, Rebalance, identity_of
-from fugu.dataflows.kafka.group_metadata import GroupMetadata
-from fugu.dataflows.kafka.release_times import ReleaseTimes
+from fugu.dataflows.kafka.client import CopyClient, GroupMetadata, Rebalance, identity_of
+from fugu.dataflows.kafka.source import ReleaseTimes
 from fugu.dataflows.state.state_topic import StateTopic
 
 _SAID_EVERY_SECONDS = 15.0

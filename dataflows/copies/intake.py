@@ -11,8 +11,7 @@ from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.base.metrics import RECORDS_IN, Metrics
 from fugu.dataflows.kafka.client import Reader
-from fugu.dataflows.kafka.release_times import ReleaseTimes
-from fugu.dataflows.kafka.source import say_what_is_unread
+from fugu.dataflows.kafka.source import ReleaseTimes, say_what_is_unread
 
 Polled = tuple[float, Batch]
 """A batch, and the moment of the poll that brought it."""

@@ -9,8 +9,7 @@ are in it once, when they came, however long they wait.
 from collections.abc import Callable
 
 from fugu.dataflows.flows.merger import Merger
-from fugu.dataflows.stages.merging import MergeState, Merging
-from fugu.dataflows.stages.open_ticks import OpenTicks
+from fugu.dataflows.stages.merging import MergeState, Merging, OpenTicks
 from fugu.dataflows.state.row_block import read
 
 _SIZE_BYTES = 4

@@ -32,7 +32,7 @@ from fugu.dataflows.flows.stopped_beside import BesideShards, MergeOnDisk, stopp
 from fugu.dataflows.flows.stopped_state import alone_in, stopped_state
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.source import StopFlag
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.state.directory import MOVED, MovedDirectory
 from fugu.dataflows.state.durable_file import replace_durably
 

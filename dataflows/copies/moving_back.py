@@ -41,9 +41,8 @@ from fugu.dataflows.flows.written_state import StoppedMerge, StoppedReader, Stop
 from fugu.dataflows.kafka.client import Client, CopyWriter, Topic, identity_of
 from fugu.dataflows.kafka.looking_client import LookingClient
 from fugu.dataflows.kafka.source import StopFlag
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.control_topic import find_control
-from fugu.dataflows.publishing.lease import Leases
+from fugu.dataflows.pipeline.config import PipelineFile
+from fugu.dataflows.publishing.lease import Leases, find_control
 from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.state.directory import MOVED, StateDirectory
 from fugu.dataflows.state.exchange import Exchange

@@ -21,8 +21,8 @@ from fugu.dataflows.flows.stopped_beside import BesideShards, MergeOnDisk
 from fugu.dataflows.flows.stopped_state import StoppedState
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.client import Client, CopyClient, Topic, identity_of
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import columns_of
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.topics import (
     Topics,
     bounds_of,

@@ -16,7 +16,7 @@ from fugu.dataflows.flows.starting import Look
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.client import CopyClient
 from fugu.dataflows.kafka.source import StopFlag
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.topics import Topics, find_aggregate_topics, find_topics
 from fugu.dataflows.publishing.registration import refuse_a_second_sink
 from fugu.dataflows.state.state_topic import StateTopic

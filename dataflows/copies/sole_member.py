@@ -10,11 +10,11 @@ from fugu.dataflows.kafka.client import (
     CopyClient,
     CopyWriter,
     GroupMember,
+    GroupMetadata,
     Rebalance,
     Topic,
     identity_of,
 )
-from fugu.dataflows.kafka.group_metadata import GroupMetadata
 
 _PATIENCE_SECONDS = 30.0
 """Longer than the session of a copy that died."""

@@ -16,8 +16,7 @@ from fugu.dataflows.copies.intake import epochs_of
 from fugu.dataflows.copies.others import others_between
 from fugu.dataflows.copies.owned import Owned
 from fugu.dataflows.flows.plan import Plan
-from fugu.dataflows.kafka.client import CopyWriter, Entry
-from fugu.dataflows.kafka.group_metadata import GroupMetadata
+from fugu.dataflows.kafka.client import CopyWriter, Entry, GroupMetadata
 from fugu.dataflows.kafka.sink import count_out
 from fugu.dataflows.state.state_topic import FINGERPRINT, Put, StateTopic
 

@@ -12,7 +12,7 @@ from fugu.dataflows.flows.partitions import PartitionsPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.policies import Changes, PoliciesPlan
 from fugu.dataflows.flows.streams import StreamsPlan
-from fugu.dataflows.stages.measured_stage import MeasuredStage
+from fugu.dataflows.stages.stateful_step import MeasuredStage
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.temporal.temporal_perturbation import End
 

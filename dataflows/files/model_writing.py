@@ -6,8 +6,7 @@ import numpy as np
 import orjson
 
 from fugu.dataflows.files.model_file import FORMAT
-from fugu.operators.sip.learning import Learned, Memory
-from fugu.operators.sip.model_confidence import LearnedIntervals
+from fugu.operators.sip.learning import Learned, LearnedIntervals, Memory
 
 _DIGITS = 9
 """Digits of a probability: rows sum to 1 within a millionth, and are normalised when read."""

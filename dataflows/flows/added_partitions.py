@@ -8,7 +8,7 @@ not read: nobody gets a second budget. `fugu state repartition` moves the rows a
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.flows.state_directories import stored_fingerprint
 from fugu.dataflows.kafka.client import Topic
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 
 
 def partitions_begun(file: PipelineFile) -> int | None:

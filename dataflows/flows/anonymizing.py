@@ -14,13 +14,13 @@ from bytewax.operators import StatefulBatchLogic
 
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.errors import without_values
-from fugu.dataflows.base.standing import Standing, Told
+from fugu.dataflows.base.metrics import Standing, Told
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.flows.log_reading import Entries, LogPlan
 from fugu.dataflows.flows.plan import Shard
 from fugu.dataflows.flows.warming import warm_up_windows
 from fugu.dataflows.publishing.envelope import Publisher, nothing_in
-from fugu.dataflows.records.anonymous import AnonymousRecords
+from fugu.dataflows.records.visits import AnonymousRecords
 from fugu.dataflows.stages.anonymizing import Anonymizing, OpenWindows
 from fugu.dataflows.stages.windows import AnonymousWindow
 from fugu.dataflows.state.row_log import BlockLog

@@ -18,13 +18,10 @@ from fugu.dataflows.flows.bounding import BoundingPlan
 from fugu.dataflows.flows.own_entries import OwnEntries
 from fugu.dataflows.flows.plan import offsets_of
 from fugu.dataflows.kafka.client import Reader
-from fugu.dataflows.kafka.gated_source import GatedSource
-from fugu.dataflows.kafka.source import KafkaSource, part_name, require_source_offset
+from fugu.dataflows.kafka.source import GatedSource, KafkaSource, part_name, require_source_offset
 from fugu.dataflows.stages.bounding import Bounded
-from fugu.dataflows.stages.log_entries import ASKING_KEY, Asking
-from fugu.dataflows.stages.partial_sums import PartialSums
-from fugu.dataflows.stages.private_reports import PrivateReports
-from fugu.dataflows.stages.waiting_step import Gate, Heard, WaitingStep
+from fugu.dataflows.stages.log_entries import ASKING_KEY, Asking, PartialSums
+from fugu.dataflows.stages.private_reports import Gate, Heard, PrivateReports, WaitingStep
 from fugu.dataflows.state.recovery import resuming
 
 _LOG_STEP = "asked"

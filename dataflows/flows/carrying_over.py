@@ -9,9 +9,8 @@ import orjson
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.flows.sections import is_merged
 from fugu.dataflows.kinds import AlphabetOperator
-from fugu.dataflows.pipeline.config import reading_digest
+from fugu.dataflows.pipeline.config import PipelineFile, reading_digest
 from fugu.dataflows.pipeline.mechanisms import columns_of, configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.fingerprint import Fingerprint

@@ -13,20 +13,18 @@ from fugu.dataflows.flows.carrying_over import CarriedOver
 from fugu.dataflows.flows.pipeline_entry import pipeline_entry
 from fugu.dataflows.flows.state_directories import shard_directories
 from fugu.dataflows.kafka.client import Client, Topic
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.source_budget import check
-from fugu.dataflows.publishing.continued import continued
-from fugu.dataflows.publishing.control_topic import find_control
-from fugu.dataflows.publishing.entries import PipelineEntry
-from fugu.dataflows.publishing.lease import Leases, unit_of
+from fugu.dataflows.publishing.lease import Leases, find_control, unit_of
 from fugu.dataflows.publishing.ledger_topic import (
+    PipelineEntry,
     find_ledger,
     read_ledger,
     withdraw_entry,
     write_entry,
 )
-from fugu.dataflows.publishing.promises_topic import publish_promise
-from fugu.dataflows.publishing.registration import promises_of
+from fugu.dataflows.publishing.promise import publish_promise
+from fugu.dataflows.publishing.registration import continued, promises_of
 from fugu.operators.mechanism import Mechanism
 
 log = logging.getLogger(__name__)

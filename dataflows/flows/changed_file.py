@@ -5,9 +5,8 @@ Kafka is not asked.
 
 from fugu.dataflows.flows.found_partitioner import as_begun
 from fugu.dataflows.flows.state_directories import stored_fingerprint
-from fugu.dataflows.pipeline.config import reading_digest
+from fugu.dataflows.pipeline.config import PipelineFile, reading_digest
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.state.fingerprint import check_same
 

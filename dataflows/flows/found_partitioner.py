@@ -16,8 +16,7 @@ from fugu.dataflows.flows.state_directories import stored_fingerprint
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kafka.partitioner import Hash, Partitioner, partitions_of
 from fugu.dataflows.kafka.passing_reader import PassingReader
-from fugu.dataflows.pipeline.config import reading_digest
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile, reading_digest
 from fugu.dataflows.pipeline.topics import bounds_of
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.state.fingerprint import Fingerprint

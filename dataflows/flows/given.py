@@ -4,16 +4,16 @@ from dataclasses import dataclass
 
 from fugu.dataflows.kafka.client import Client, CopyClient
 from fugu.dataflows.kafka.clients import client_of, copy_client_of
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import (
     Configured,
     configure,
     refuse_what_pays_nothing,
     state_megabytes,
 )
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.secrets import read_keys, read_state_secret
 from fugu.operators.keys import Keys
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.flows.found_partitioner import partitioner_of_reading
 from fugu.dataflows.kafka.client import Topic
 from fugu.dataflows.kafka.partitioner import Partitioner, partitions_of
-from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import Pipeline, PipelineFile
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.operators.mechanism import Integers
 

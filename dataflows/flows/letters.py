@@ -8,7 +8,7 @@ import orjson
 
 from fugu.dataflows.base.batches import Batch, Reason
 from fugu.dataflows.flows.plan import Plan
-from fugu.dataflows.publishing.origins import FORWARDED
+from fugu.dataflows.publishing.envelope import FORWARDED
 from fugu.dataflows.records.published import release_id_of
 from fugu.operators.mechanism import Integers
 

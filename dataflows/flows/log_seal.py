@@ -19,10 +19,8 @@ from fugu.dataflows.base.batches import Header, Outgoing
 from fugu.dataflows.base.columns import HeaderColumns
 from fugu.dataflows.publishing.envelope import Publisher
 from fugu.dataflows.records.published import SEAL_HEADER, fields_of
-from fugu.operators.byte_column import ByteColumn
-from fugu.operators.byte_fields import encode_fields
-from fugu.operators.keyed_prefix import KeyedPrefix
-from fugu.operators.secret import Secret
+from fugu.operators.columns import ByteColumn, encode_fields
+from fugu.operators.randomness import KeyedPrefix, Secret
 
 _DIGITS = 32
 

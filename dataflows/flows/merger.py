@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from fugu.dataflows.base.errors import without_values
-from fugu.dataflows.base.standing import Standing, Told
+from fugu.dataflows.base.metrics import Standing, Told
 from fugu.dataflows.flows.policy_wait import PolicyWait
-from fugu.dataflows.policies.zone_changes import Clocks
+from fugu.dataflows.policies.changes import Clocks
 from fugu.dataflows.stages.log_entries import Asking, Entry, MechanismPlan
 from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.operators.mechanism import ChangeableMechanism, Releases, State

@@ -22,8 +22,7 @@ import numpy as np
 from bytewax.operators import StatefulBatchLogic
 
 from fugu.dataflows.base.batches import Outgoing
-from fugu.dataflows.base.metrics import RELEASES_LEFT, Metrics
-from fugu.dataflows.base.standing import Standing
+from fugu.dataflows.base.metrics import RELEASES_LEFT, Metrics, Standing
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.flows.log_reading import Entries, LogPlan
 from fugu.dataflows.flows.merger import Merged, Merger, Show, TickReleases
@@ -31,14 +30,13 @@ from fugu.dataflows.flows.own_entries import say_repeated
 from fugu.dataflows.flows.plan import Output
 from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.kafka.sink import Shared
-from fugu.dataflows.policies.zone_changes import Clocks
+from fugu.dataflows.policies.changes import Clocks
 from fugu.dataflows.publishing.envelope import Publisher, nothing_in
 from fugu.dataflows.records.contributions import Figures
 from fugu.dataflows.stages.log_entries import ASKING_KEY, PLANS_KEY
-from fugu.dataflows.stages.merging import MergeState, Merging
-from fugu.dataflows.stages.open_ticks import OpenTicks
+from fugu.dataflows.stages.merging import MergeState, Merging, OpenTicks
 from fugu.dataflows.state.row_log import BlockLog
-from fugu.operators.integer_column import IntegerColumn
+from fugu.operators.columns import IntegerColumn
 from fugu.operators.ldp_ids.reporting import CollectingMechanism
 from fugu.operators.mechanism import (
     FiniteMechanism,

@@ -15,9 +15,8 @@ from fugu.dataflows.flows.stopped_beside import BesideShards, MergeOnDisk
 from fugu.dataflows.flows.stopped_state import StoppedState, resumed_at
 from fugu.dataflows.kafka.client import Bounds, Client, Reader
 from fugu.dataflows.kafka.looking_client import LookingClient
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.control_topic import find_control
-from fugu.dataflows.publishing.lease import Leases, unit_of
+from fugu.dataflows.pipeline.config import PipelineFile
+from fugu.dataflows.publishing.lease import Leases, find_control, unit_of
 from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.records.published import record_digest, release_id_of
 from fugu.dataflows.state.directory import StateDirectory

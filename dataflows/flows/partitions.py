@@ -15,16 +15,16 @@ from bytewax.dataflow import Stream
 from bytewax.operators import KeyedStream
 
 from fugu.dataflows.base.batches import Batch, Decoded, Outgoing, Reason
-from fugu.dataflows.base.standing import TimesRead
+from fugu.dataflows.base.metrics import TimesRead
 from fugu.dataflows.flows.plan import DEAD_LETTER_SINK, Plan, Shard
 from fugu.dataflows.flows.unknown_before import as_decided, unknown_before
 from fugu.dataflows.kafka.source import part_name
 from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.json_fields import EARLIEST_MEANT
 from fugu.dataflows.records.registered import Registered
-from fugu.dataflows.records.time_units import EARLIEST_MEANT
 from fugu.dataflows.stages.stage import Made, Stage
 from fugu.dataflows.stages.stateful_step import Sanitize
-from fugu.operators.integer_column import column_of
+from fugu.operators.columns import column_of
 
 
 @dataclass(frozen=True, kw_only=True)

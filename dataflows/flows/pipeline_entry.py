@@ -4,7 +4,7 @@ from fugu.dataflows.kafka.client import Topic
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.pipeline.joint import Told
-from fugu.dataflows.publishing.entries import PipelineEntry
+from fugu.dataflows.publishing.ledger_topic import PipelineEntry
 from fugu.operators.mechanism import Mechanism
 
 

@@ -16,8 +16,7 @@ from fugu.dataflows.base.errors import without_values
 from fugu.dataflows.base.metrics import Metrics
 from fugu.dataflows.kafka.client import Client, Reader
 from fugu.dataflows.kafka.passing_reader import PassingReader
-from fugu.dataflows.kafka.replayed_releases import ReleaseIds
-from fugu.dataflows.kafka.sink import KafkaSink, Shared, require_sink_offset
+from fugu.dataflows.kafka.sink import KafkaSink, ReleaseIds, Shared, require_sink_offset
 from fugu.dataflows.kafka.source import KafkaSource, StopFlag, part_name, require_source_offset
 from fugu.dataflows.publishing.envelope import Publisher
 from fugu.dataflows.publishing.lease import Leases, unit_of

@@ -29,8 +29,7 @@ from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.client import Topic
 from fugu.dataflows.kinds import AggregateOperator, AnonymizeOperator
 from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.pipeline.policy_changes import signatures_of
-from fugu.dataflows.pipeline.policy_topic import loss_remarks
+from fugu.dataflows.pipeline.policy_changes import loss_remarks, signatures_of
 from fugu.dataflows.pipeline.topics import (
     Topics,
     bounds_of,
@@ -38,8 +37,8 @@ from fugu.dataflows.pipeline.topics import (
     find_policies,
     find_topics,
 )
-from fugu.dataflows.policies.zone_changes import Clocks
-from fugu.dataflows.publishing.pseudonyms import Strangers
+from fugu.dataflows.policies.changes import Clocks
+from fugu.dataflows.publishing.envelope import Strangers
 from fugu.dataflows.stages.anonymizing import Anonymizing
 from fugu.dataflows.stages.bounding import Bounding
 from fugu.dataflows.stages.log_entries import COVERED_KEY, POLICIES_KEY, partition_key

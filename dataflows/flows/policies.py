@@ -27,7 +27,7 @@ from fugu.dataflows.flows.policy_wait import PolicyEnd, PolicyWait
 from fugu.dataflows.kafka.client import Reader
 from fugu.dataflows.kafka.sink import Shared
 from fugu.dataflows.kafka.source import KafkaSource, StopFlag, part_name
-from fugu.dataflows.policies.change import UnusableChange
+from fugu.dataflows.policies.changes import UnusableChange
 from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.stages.log_entries import (
     COVERED_KEY,

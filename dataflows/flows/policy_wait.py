@@ -30,7 +30,7 @@ from fugu.dataflows.base.errors import OVER_NEW_RECORDS
 from fugu.dataflows.base.metrics import POLICY_WAIT, Metrics
 from fugu.dataflows.kafka.client import Reader
 from fugu.dataflows.kafka.source import StopFlag
-from fugu.dataflows.stages.coverage import Coverage
+from fugu.dataflows.stages.log_entries import Coverage
 
 LONG_SECONDS = 10.0
 """A wait that is worth saying."""

@@ -30,18 +30,12 @@ from fugu.dataflows.pipeline.topics import (
     topic_to_read,
     unlimited_times,
 )
-from fugu.dataflows.publishing.control_topic import find_control
-from fugu.dataflows.publishing.entries import PipelineEntry
-from fugu.dataflows.publishing.envelope import Publisher
-from fugu.dataflows.publishing.lease import Leases
-from fugu.dataflows.publishing.ledger_topic import find_ledger
-from fugu.dataflows.publishing.origins import Origins
-from fugu.dataflows.publishing.promises_topic import publish_promise
-from fugu.dataflows.publishing.pseudonyms import Pseudonyms
+from fugu.dataflows.publishing.envelope import Origins, Pseudonyms, Publisher, release_form
+from fugu.dataflows.publishing.lease import Leases, find_control
+from fugu.dataflows.publishing.ledger_topic import PipelineEntry, find_ledger
+from fugu.dataflows.publishing.promise import publish_promise
 from fugu.dataflows.publishing.registration import refuse_a_second_sink, register
-from fugu.dataflows.publishing.release_form import release_form
-from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.stage import Stage
+from fugu.dataflows.stages.stage import Admission, Stage
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint, check_same
 from fugu.dataflows.state.looking_directory import LookingDirectory

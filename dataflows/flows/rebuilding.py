@@ -23,10 +23,9 @@ from fugu.dataflows.flows.stopped_state import alone_in
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.source import StopFlag
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.topics import Topics, find_topics
-from fugu.dataflows.publishing.control_topic import find_control
-from fugu.dataflows.publishing.lease import Leases, unit_of
+from fugu.dataflows.publishing.lease import Leases, find_control, unit_of
 from fugu.dataflows.publishing.registration import refuse_a_second_sink
 from fugu.dataflows.stages.stage import StreamStage
 from fugu.dataflows.state.directory import StateDirectory

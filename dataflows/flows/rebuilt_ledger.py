@@ -13,8 +13,8 @@ import orjson
 from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
 from fugu.dataflows.flows.replaying import Replayed
 from fugu.dataflows.kafka.client import Client, Topic
-from fugu.dataflows.publishing.entries import StreamEntry, read_entry
 from fugu.dataflows.publishing.envelope import Publisher
+from fugu.dataflows.publishing.ledger_topic import StreamEntry, read_entry
 from fugu.dataflows.records.published import release_id_of
 
 

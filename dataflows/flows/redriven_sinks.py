@@ -14,7 +14,7 @@ from fugu.dataflows.flows.plan import offsets_of
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.sink import KafkaSink, KafkaSinkPart, Shared
 from fugu.dataflows.kafka.source import part_name
-from fugu.dataflows.publishing.entries import is_stream_of
+from fugu.dataflows.publishing.ledger_topic import is_stream_of
 from fugu.dataflows.records.published import release_id_of
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.redrive import Driven, Output, due_records

@@ -34,10 +34,9 @@ from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.source import StopFlag
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.topics import ends_of
-from fugu.dataflows.publishing.control_topic import find_control
-from fugu.dataflows.publishing.lease import Leases, unit_of
+from fugu.dataflows.publishing.lease import Leases, find_control, unit_of
 from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.durable_file import sync_folder

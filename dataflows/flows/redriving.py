@@ -17,7 +17,7 @@ from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.partitioner import partitions_of
 from fugu.dataflows.state.redrive import Output, Tally
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.integer_column import column_of
+from fugu.operators.columns import column_of
 from fugu.operators.mechanism import Integers, Kind
 
 Put = Callable[[Output, Outgoing], None]

@@ -30,12 +30,11 @@ from fugu.dataflows.flows.told_moves import ToldMoves
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kinds import AggregateOperator
-from fugu.dataflows.pipeline.config import Pipeline, reading_digest
+from fugu.dataflows.pipeline.config import Pipeline, PipelineFile, reading_digest
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.ledger_topic import find_ledger
-from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.moved_people import brought_together
+from fugu.dataflows.stages.stage import Admission
+from fugu.dataflows.stages.summing import brought_together
 from fugu.dataflows.state.exchange import Exchange
 from fugu.dataflows.state.row_table import RowTable
 

@@ -21,9 +21,8 @@ from fugu.dataflows.flows.sections import aggregate_of
 from fugu.dataflows.flows.state_directories import root_directory, shard_directories
 from fugu.dataflows.flows.stopped_state import StoppedState
 from fugu.dataflows.kafka.client import Client, Topic
-from fugu.dataflows.pipeline.config import Pipeline
+from fugu.dataflows.pipeline.config import Pipeline, PipelineFile
 from fugu.dataflows.pipeline.mechanisms import columns_of, configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.topics import (
     Topics,
     bounds_of,
@@ -31,8 +30,8 @@ from fugu.dataflows.pipeline.topics import (
     find_topics,
     topic_to_read,
 )
-from fugu.dataflows.stages.epoch_end import holding
 from fugu.dataflows.stages.per_record import exhaustible
+from fugu.dataflows.stages.stage import holding
 from fugu.dataflows.state.exchange import Exchange
 from fugu.dataflows.state.fingerprint import Fingerprint, FormerLaw
 from fugu.dataflows.state.moved_rows import moved_rows

@@ -4,13 +4,12 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.kinds import AggregateOperator, PolicyOperator
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.mechanisms import deduplication_of
-from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.displaced import PayloadsPerTick
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.stages.private_reports import PrivateReports
 from fugu.dataflows.stages.reports import ReportsPerTick
 from fugu.dataflows.stages.series import SeriesPerTick
-from fugu.dataflows.stages.stage import StreamStage
+from fugu.dataflows.stages.stage import Admission, StreamStage
 from fugu.dataflows.stages.summing import Summing
 from fugu.operators.ldp_ids.reporting import CollectingMechanism
 from fugu.operators.mechanism import Mechanism

@@ -23,10 +23,10 @@ from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.client import Bounds
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.kinds import AlphabetOperator
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import columns_of
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.topics import Topics, bounds_of, find_topics
-from fugu.dataflows.publishing.entries import is_stream_of
+from fugu.dataflows.publishing.ledger_topic import is_stream_of
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.json_fields import Refused
 from fugu.dataflows.stages.per_record import exhaustible, passing_time
@@ -34,7 +34,7 @@ from fugu.dataflows.state.exchange import Exchange
 from fugu.dataflows.state.fingerprint import Fingerprint, check_same
 from fugu.dataflows.state.next_directory import Columns, write_directory
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.carrying.following import followed, refuse_hidden_positions
+from fugu.operators.carrying.carry import followed, refuse_hidden_positions
 from fugu.operators.mechanism import EnumerableMechanism, Kind, Releases
 
 

@@ -8,7 +8,7 @@ from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.planning import plans_of
 from fugu.dataflows.flows.preparation import Preparation
 from fugu.dataflows.kafka.source import StopFlag
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.operators.temporal.temporal_perturbation import End
 
 

@@ -2,7 +2,7 @@
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.flows.sections import is_merged
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
 

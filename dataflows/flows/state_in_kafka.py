@@ -4,7 +4,7 @@ from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.kafka.client import Client, CopyClient, Topic
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.state.state_topic import StateTopic
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 
 SETTINGS = {
     "cleanup.policy": "compact",

@@ -10,8 +10,7 @@ from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import flow_name
 from fugu.dataflows.flows.stopped_state import require_graceful_stop
 from fugu.dataflows.kafka.source import part_name
-from fugu.dataflows.stages.merging import MergeState, Merging
-from fugu.dataflows.stages.open_ticks import OpenTicks
+from fugu.dataflows.stages.merging import MergeState, Merging, OpenTicks
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.recovery import Resuming, resuming

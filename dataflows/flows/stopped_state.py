@@ -12,8 +12,8 @@ from fugu.dataflows.flows.bounding import BoundingPlan
 from fugu.dataflows.flows.plan import flow_name
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.source import part_name
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import columns_of
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint

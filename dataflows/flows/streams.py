@@ -16,7 +16,7 @@ from fugu.dataflows.flows.plan import Output, Shard
 from fugu.dataflows.flows.warming import warm_up
 from fugu.dataflows.kafka.client import Topic
 from fugu.dataflows.kafka.sink import Shared
-from fugu.dataflows.publishing.entries import is_stream_of
+from fugu.dataflows.publishing.ledger_topic import is_stream_of
 from fugu.dataflows.stages.stage import StreamStage
 
 

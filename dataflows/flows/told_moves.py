@@ -15,7 +15,7 @@ from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.flows.log_seal import LogSeal
 from fugu.dataflows.flows.state_directories import merge_directory, policies_directory
 from fugu.dataflows.kafka.client import Client
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.stages.log_entries import MOVED_KEY
 from fugu.dataflows.state.durable_file import replace_durably

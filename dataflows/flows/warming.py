@@ -5,28 +5,25 @@ import numpy as np
 from fugu.dataflows.flows.sections import is_merged, stage_of
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.connection import Connection
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.envelope import Publisher
-from fugu.dataflows.publishing.pseudonyms import Pseudonyms
+from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.json_fields import WORTH_JSON_WRITING
 from fugu.dataflows.records.numbers import Numbers
-from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.stage import StreamStage
+from fugu.dataflows.stages.stage import Admission, StreamStage
 from fugu.operators.anonymity.anonymization import Anonymization
-from fugu.operators.anonymity.records import Record, Table
-from fugu.operators.anonymity.taxonomy import Taxonomy
+from fugu.operators.anonymity.knowledge import Record, Table
+from fugu.operators.anonymity.suppression import Taxonomy
 from fugu.operators.anonymity.windows import AnonymizedWindows
 from fugu.operators.budget import without_budget
 from fugu.operators.keys import Keys
 from fugu.operators.mechanism import Array, Releases
-from fugu.operators.randomness import WORTH_HASHING, DrawScope
-from fugu.operators.secret import SECRET_BYTES, Secret
+from fugu.operators.randomness import SECRET_BYTES, WORTH_HASHING, DrawScope, Secret
 from fugu.operators.sip.batches.batched_release import BatchedRelease
-from fugu.operators.sip.batches.middle_groups import MOST_COMPARED
+from fugu.operators.sip.batches.symbol_by_symbol import MOST_COMPARED
 
 _MADE_UP = Secret(bytes(SECRET_BYTES))
 

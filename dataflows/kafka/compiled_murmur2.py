@@ -6,7 +6,7 @@ two numbers of 32 bits fits.
 
 import numpy as np
 
-from fugu.operators.byte_column import ByteColumn, Bytes
+from fugu.operators.columns import ByteColumn, Bytes
 from fugu.operators.compiled.compiling import entry_point, read_only
 from fugu.operators.mechanism import Integers, Words
 

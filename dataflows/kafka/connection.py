@@ -1,13 +1,10 @@
-"""Read the `kafka` section of a pipeline file into a `Connection`.
-
-The section names files and environment variables; a `Connection` holds what is in them. It shows
-no secret, and every client translates the same one into the settings of its library.
-"""
+"""Read the `kafka` section of a pipeline file into a `Connection`."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
@@ -24,10 +21,75 @@ from pydantic import (
 )
 
 from fugu.dataflows.base.section import Section
-from fugu.dataflows.kafka.allowed_settings import ChosenSettings
-from fugu.dataflows.kafka.oauth import OAuth, TokenServer
-from fugu.dataflows.kafka.password import Password, Resolve
-from fugu.dataflows.kafka.tls import ClientCertificate, Tls
+from fugu.dataflows.kafka.credentials import (
+    ClientCertificate,
+    OAuth,
+    Password,
+    Resolve,
+    Tls,
+    TokenServer,
+)
+
+# List the settings of librdkafka that a pipeline file may choose: `kafka.settings`.
+#
+# What decides whether records are written once, in order, and only committed ones are read, is
+# never among them, nor is how a connection is protected, nor what loads code or logs what is sent.
+
+
+_INTEGER, _SETTING_TEXT, _FLAG = (int,), (str,), (bool,)
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "broker.address.family": _SETTING_TEXT,
+    "client.dns.lookup": _SETTING_TEXT,
+    "client.id": _SETTING_TEXT,
+    "client.rack": _SETTING_TEXT,
+    "compression.level": _INTEGER,
+    "compression.type": _SETTING_TEXT,
+    "connections.max.idle.ms": _INTEGER,
+    "fetch.max.bytes": _INTEGER,
+    "metadata.max.age.ms": _INTEGER,
+    "reconnect.backoff.max.ms": _INTEGER,
+    "reconnect.backoff.ms": _INTEGER,
+    "retry.backoff.max.ms": _INTEGER,
+    "retry.backoff.ms": _INTEGER,
+    "socket.connection.setup.timeout.ms": _INTEGER,
+    "socket.keepalive.enable": _FLAG,
+    "socket.nagle.disable": _FLAG,
+    "socket.receive.buffer.bytes": _INTEGER,
+    "socket.send.buffer.bytes": _INTEGER,
+    "socket.timeout.ms": _INTEGER,
+    "topic.metadata.refresh.interval.ms": _INTEGER,
+}
+ALLOWED_SETTINGS = tuple(_TYPES)
+PRODUCING = frozenset({"compression.level", "compression.type"})
+"""Name the settings that only writers have."""
+
+Value = str | int | bool
+
+
+def _allowed(settings: dict[str, Value]) -> dict[str, Value]:
+    for name, value in settings.items():
+        kinds = _TYPES.get(name)
+        if kinds is None:
+            close = get_close_matches(name, ALLOWED_SETTINGS, n=1)
+            meant = f"did you mean {close[0]}?" if close else "delete it"
+            raise ValueError(
+                f"{name} may not be chosen, because settings could undo what is promised or show "
+                f"what is private; {meant} These may be: {', '.join(ALLOWED_SETTINGS)}"
+            )
+        if type(value) not in kinds:
+            kind = {int: "a whole number", str: "text", bool: "true or false"}[kinds[0]]
+            raise ValueError(f"{name}: write {kind}")
+    return settings
+
+
+ChosenSettings = Annotated[dict[str, Value], AfterValidator(_allowed)]
+
+
+# Read the `kafka` section of a pipeline file into a `Connection`.
+#
+# The section names files and environment variables; a `Connection` holds what is in them. It shows
+# no secret, and every client translates the same one into the settings of its library.
+
 
 Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 OAUTHBEARER: Final = "OAUTHBEARER"

@@ -1,34 +1,298 @@
 """Talk to Kafka through the public calls of kafka-python, which is always installed."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from typing import Any, TypeVar
+from typing import Any, SupportsIndex, TypeVar
 
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import __version__ as library_version
-from kafka.admin import ConfigFilterType, ConfigResource, ConfigResourceType, NewTopic
+from kafka.admin import (
+    ACLFilter,
+    ACLOperation,
+    ACLPermissionType,
+    ACLResourcePatternType,
+    ConfigFilterType,
+    ConfigResource,
+    ConfigResourceType,
+    NewTopic,
+    ResourcePatternFilter,
+    ResourceType,
+)
 from kafka.errors import (
     AuthorizationError,
     InvalidPartitionsError,
     KafkaError,
     NoError,
+    OffsetOutOfRangeError,
+    SecurityDisabledError,
     TopicAlreadyExistsError,
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
+    UnsupportedCodecError,
     for_code,
 )
+from kafka.record.default_records import DefaultRecordBatch
 
+from fugu.dataflows.base.batches import Batch, Header, Outgoing
 from fugu.dataflows.base.errors import KafkaUnavailable
-from fugu.dataflows.kafka.client import Client, Reader, Rights, Topic, Writer, identity_of
+from fugu.dataflows.kafka.client import (
+    EVERYBODY,
+    Bounds,
+    Client,
+    Reader,
+    Rights,
+    Topic,
+    Writer,
+    identity_of,
+)
 from fugu.dataflows.kafka.connection import Connection
-from fugu.dataflows.kafka.failures import SILENCE_SECONDS, NotUnpacked, not_written
-from fugu.dataflows.kafka.kafka_python_reach import reach, sent_elsewhere
-from fugu.dataflows.kafka.kafka_python_reader import KafkaPythonReader
-from fugu.dataflows.kafka.kafka_python_refusals import right_missing
-from fugu.dataflows.kafka.kafka_python_rights import rights_of
+from fugu.dataflows.kafka.failures import (
+    EACH_SECONDS,
+    SILENCE_SECONDS,
+    NotUnpacked,
+    Silence,
+    not_acknowledged,
+    not_written,
+    offset_gone,
+    offsets_unreadable,
+    scan,
+    topic_unreadable,
+)
+from fugu.dataflows.kafka.kafka_python_refusals import reach, right_missing, sent_elsewhere
 from fugu.dataflows.kafka.kafka_python_settings import settings_of
-from fugu.dataflows.kafka.kafka_python_writer import KafkaPythonWriter
+from fugu.dataflows.kafka.kafka_python_unpacking import Enough, StaysPacked, bounded
+
+# Ask Kafka who may do what to a topic.
+
+
+def rights_of(admin: KafkaAdminClient, topic: str) -> Rights | None:
+    """Return who may do what to a topic; None where Kafka does not tell."""
+    every = ResourcePatternFilter(ResourceType.TOPIC, topic, ACLResourcePatternType.MATCH)
+    asked = ACLFilter(None, None, ACLOperation.ANY, ACLPermissionType.ANY, every)
+    try:
+        rules, _ = admin.describe_acls(asked)
+    except SecurityDisabledError:
+        return Rights({"ALL": frozenset({EVERYBODY})})
+    except KafkaError:
+        return None
+    allowed = defaultdict[str, set[str]](set)
+    for rule in rules:
+        if rule.permission_type is ACLPermissionType.ALLOW:
+            allowed[rule.operation.name].add(rule.principal)
+    return Rights({name: frozenset(found) for name, found in allowed.items()}, bool(rules))
+
+
+# Read topics through consumers of kafka-python.
+
+
+class KafkaPythonReader(Reader):
+    """Read through a consumer with manual assignment."""
+
+    def __init__(self, topic: str, consumer: KafkaConsumer, most: int) -> None:
+        """Unpack batches to so many bytes at most; with 0, only say which ones are packed."""
+        self._topic = topic
+        self._consumer = consumer
+        self._allowance = bounded(consumer, most)
+
+    def assign(self, offsets: Mapping[int, int], epochs: Mapping[int, int] | None = None) -> None:
+        self._consumer.assign([TopicPartition(self._topic, p) for p in offsets])
+        for partition, offset in offsets.items():
+            self._consumer.seek(TopicPartition(self._topic, partition), offset)
+
+    def pass_over(self, partition: int, offset: int) -> None:
+        self._consumer.seek(TopicPartition(self._topic, partition), offset)
+
+    def poll(self, max_records: int) -> list[Batch]:
+        self._allowance.renew()
+        with suppress(Enough):  # the poll before had enough
+            return self._poll(max_records)
+        return self._poll(max_records)
+
+    def _poll(self, max_records: int) -> list[Batch]:
+        try:
+            polled = self._consumer.poll(timeout_ms=0, max_records=max_records)
+        except StaysPacked as error:
+            raise self._not_unpacked(error) from None
+        except OffsetOutOfRangeError as error:
+            partition, offset = next(iter(error.args[0].items()))
+            raise offset_gone(self._topic, partition.partition, offset) from None
+        except AuthorizationError as error:
+            raise right_missing(self._topic, type(error)) from None
+        except UnsupportedCodecError as error:
+            raise KafkaUnavailable(
+                f"topic {self._topic} is compressed in a way that cannot be read here ({error}). "
+                "Install what is missing:  pip install 'kafka-python[lz4,snappy,zstd]'"
+            ) from None
+        except KafkaError as error:
+            raise topic_unreadable(self._topic, type(error).__name__) from None
+        return [_batch(partition.partition, records) for partition, records in polled.items()]
+
+    def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
+        try:
+            return self._bounds(partitions)
+        except KafkaError as error:
+            raise offsets_unreadable(self._topic, type(error).__name__) from None
+
+    def bounds_now(self, partitions: Sequence[int], seconds: float) -> dict[int, Bounds | str]:
+        """Ask for all at once; one by one where Kafka does not say it of some."""
+        until = time.monotonic() + seconds
+        try:
+            return {**self._bounds(partitions, EACH_SECONDS)}
+        except KafkaError as error:
+            if len(partitions) == 1:
+                return {partitions[0]: type(error).__name__}
+        told = dict[int, Bounds | str]()
+        for partition in partitions:
+            if time.monotonic() < until:
+                told |= self.bounds_now([partition], EACH_SECONDS)
+        return told
+
+    def position(self, partition: int) -> int | None:
+        try:
+            position = self._consumer.position(TopicPartition(self._topic, partition), timeout_ms=0)
+        except KafkaError:  # the next poll reports what is wrong
+            return None
+        return None if position is None else int(position)
+
+    def _not_unpacked(self, found: StaysPacked) -> NotUnpacked:
+        first = max(found.base, self.position(found.partition) or 0)
+        offsets, most = range(first, found.last + 1), self._allowance.most
+        return NotUnpacked(self._topic, found.partition, offsets, found.timestamp, most)
+
+    def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
+        self.assign({partition: start})
+        topic_partition = TopicPartition(self._topic, partition)
+
+        def position() -> int:
+            return self._consumer.position(topic_partition) or start
+
+        return scan(self._topic, partition, end, self.poll, position)
+
+    def _bounds(self, partitions: Sequence[int], seconds: float | None = None) -> dict[int, Bounds]:
+        places = [TopicPartition(self._topic, partition) for partition in partitions]
+        milliseconds = None if seconds is None else int(seconds * 1000)
+        try:
+            starts = self._consumer.beginning_offsets(places, milliseconds)
+            ends = self._consumer.end_offsets(places, milliseconds)
+        except KeyError:  # it looks for a partition that the broker did not know
+            raise UnknownTopicOrPartitionError from None
+        return {one.partition: Bounds(starts[one], ends[one]) for one in places}
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+def _batch(partition: int, records: list[Any]) -> Batch:
+    return Batch(
+        partition,
+        [record.offset for record in records],
+        [record.timestamp for record in records],
+        [record.key for record in records],
+        [record.value for record in records],
+        [_readable(record.headers) for record in records],
+    )
+
+
+def _readable(headers: list[Header]) -> list[Header]:
+    """Return headers as librdkafka's reader does: none where a name is no text."""
+    return [] if any(name is _NO_TEXT for name, _ in headers) else headers
+
+
+_NO_TEXT = "no text"
+"""Stands for the name of a header; one that is equal is another object."""
+
+
+class _AnyNames(bytearray):
+    """Hold records, of which names of headers need not be text."""
+
+    def __getitem__(self, at: Any) -> Any:
+        found = super().__getitem__(at)
+        return found if isinstance(at, SupportsIndex) else _Name(found)
+
+
+class _Name(bytearray):
+    """Hold the name of a header; one that is no text becomes `_NO_TEXT`."""
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        try:
+            return super().decode(encoding, errors)
+        except UnicodeDecodeError:
+            return _NO_TEXT
+
+
+_read_record: Any = DefaultRecordBatch._read_msg
+
+
+def _read_any_record(batch: Any, *options: Any) -> Any:
+    """Read the next record of a batch; kafka-python stops for ever where a name is no text."""
+    try:
+        return _read_record(batch, *options)
+    except UnicodeDecodeError:
+        batch._buffer = _AnyNames(batch._buffer)
+        return _read_record(batch, *options)
+
+
+DefaultRecordBatch._read_msg = _read_any_record
+
+
+# Write topics through producers of kafka-python.
+
+
+_UNACKNOWLEDGED_RECORDS = 20_000
+
+
+class KafkaPythonWriter(Writer):
+    """Write through an idempotent producer, without transactions; keep futures until checked."""
+
+    def __init__(self, producer: KafkaProducer) -> None:
+        self._producer = producer
+        self._unchecked: list[Any] = []
+        self._ends: dict[tuple[str, int], int] = {}
+
+    def write(self, topic: str, outgoing: Outgoing) -> None:
+        send, partition = self._producer.send, outgoing.partition
+        try:
+            for value, key, headers, timestamp in zip(
+                outgoing.values, outgoing.keys, outgoing.headers, outgoing.timestamps, strict=True
+            ):
+                self._unchecked.append(send(topic, value, key, headers, partition, timestamp))
+        except KafkaError as error:
+            raise not_written(topic, partition, type(error).__name__) from None
+        if len(self._unchecked) > _UNACKNOWLEDGED_RECORDS:
+            self.flush()
+
+    def flush(self) -> None:
+        if not self._unchecked:
+            return
+        self._wait_for_acknowledgements()
+        try:
+            for future in self._unchecked:
+                metadata = future.value if future.succeeded() else future.get(timeout=0)
+                self._ends[metadata.topic, metadata.partition] = metadata.offset + 1
+        except KafkaError as error:
+            raise not_acknowledged(type(error).__name__) from None
+        self._unchecked.clear()
+
+    def _wait_for_acknowledgements(self) -> None:
+        silence = Silence()
+        while True:
+            try:
+                self._producer.flush(timeout=SILENCE_SECONDS)
+                return
+            except KafkaError:  # nothing came, or the batch waited for was split in two
+                silence.goes_on()
+
+    def acknowledged_end(self, topic: str, partition: int) -> int | None:
+        return self._ends.get((topic, partition))
+
+    def close(self) -> None:
+        self._producer.close(timeout=0)
+
+
+# Talk to Kafka through the public calls of kafka-python, which is always installed.
+
 
 Made = TypeVar("Made")
 _SHOWN_SECONDS, _SHOWN_PAUSE_SECONDS = 30, 0.05

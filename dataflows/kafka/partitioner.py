@@ -7,7 +7,7 @@ from zlib import crc32
 import numpy as np
 
 from fugu.operators import compiled
-from fugu.operators.byte_column import ByteColumn
+from fugu.operators.columns import ByteColumn
 from fugu.operators.mechanism import Integers
 
 Hash = Literal["murmur2", "crc32"]

@@ -19,7 +19,7 @@ from pydantic import AfterValidator
 from fugu.dataflows.base.errors import ConfigurationError, FuguError, StartRefused
 from fugu.dataflows.base.install import install
 from fugu.dataflows.base.section import Section
-from fugu.dataflows.kafka.password import Password, Resolve
+from fugu.dataflows.kafka.credentials import Password, Resolve
 from fugu.dataflows.kafka.registry_answers import NoAnswer, RegistryAnswers
 from fugu.dataflows.records.registered import SchemaText
 

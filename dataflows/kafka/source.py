@@ -1,7 +1,4 @@
-"""Read from Kafka with bytewax: one shared reader per process, one part per partition.
-
-The resume state of a part is the offset after the last batch it emitted.
-"""
+"""Read from Kafka with bytewax: one shared reader per process, one part per partition."""
 
 import logging
 import time
@@ -14,9 +11,52 @@ from bytewax.inputs import FixedPartitionedSource, StatefulSourcePartition
 
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
-from fugu.dataflows.base.metrics import RECORDS_IN, SNAPSHOT_AGE, Metrics
+from fugu.dataflows.base.metrics import RECORDS_IN, RELEASE_SECONDS, SNAPSHOT_AGE, Metrics
 from fugu.dataflows.kafka.client import Bounds, Reader
-from fugu.dataflows.kafka.release_times import ReleaseTimes
+
+# Measure how long records take, from the poll that brought them until their releases are safe.
+#
+# That is when Kafka has acknowledged the releases of an epoch and its state is durable. Only
+# clocks of this process count: how long a mechanism holds a value back in event time never shows.
+
+
+Polled = list[tuple[float, int]]
+"""Moments of polls, and numbers of records."""
+
+
+@dataclass
+class ReleaseTimes:
+    """Hold when records of each partition were polled, of this epoch and of the one that ends.
+
+    An epoch in which nothing came to the sink is forgotten.
+    """
+
+    topic: str
+    metrics: Metrics
+    clock: Callable[[], float] = time.monotonic
+    _now: dict[int, Polled] = field(default_factory=dict, init=False)
+    _ending: dict[int, Polled] = field(default_factory=dict, init=False)
+
+    def read(self, partition: int, polled_at: float, records: int) -> None:
+        """Note records that are handed on."""
+        self._now.setdefault(partition, []).append((polled_at, records))
+
+    def end_epoch(self, partition: int) -> None:
+        """Note that what was read until now belongs to the epoch that ends."""
+        self._ending[partition] = self._now.pop(partition, [])
+
+    def acknowledged(self, partition: int) -> None:
+        """Count what was read in the epoch that ends."""
+        moment = self.clock()
+        for polled_at, records in self._ending.pop(partition, []):
+            seconds = moment - polled_at
+            self.metrics.observe(RELEASE_SECONDS, seconds, records, self.topic, partition)
+
+
+# Read from Kafka with bytewax: one shared reader per process, one part per partition.
+#
+# The resume state of a part is the offset after the last batch it emitted.
+
 
 log = logging.getLogger(__name__)
 
@@ -265,3 +305,54 @@ def part_names(partitions: Iterable[int]) -> list[str]:
 def part_name(partition: int) -> str:
     """Return the name of one part."""
     return f"{partition:06d}"
+
+
+# Read a source whose records may have to wait: a partition that waits is not read further.
+
+
+_PAUSE = timedelta(milliseconds=5)
+
+
+@dataclass(eq=False)
+class GatedSource(KafkaSource):
+    """Resume where records are not in the state, `taken_in`, and not behind those that were read.
+
+    `waits` says whether a partition holds records back.
+    """
+
+    waits: Callable[[int], bool]
+    taken_in: dict[int, int]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.positions = self.taken_in
+
+    def build_part(
+        self, step_id: str, for_part: str, resume_state: int | None
+    ) -> "GatedSourcePart":
+        """Resume one partition."""
+        part = super().build_part(step_id, for_part, resume_state)
+        return GatedSourcePart(part.source, part.partition, self)
+
+
+@dataclass(eq=False)
+class GatedSourcePart(KafkaSourcePart):
+    """Read one partition, unless it waits."""
+
+    gated: GatedSource
+
+    def next_batch(self) -> list[Batch]:
+        """Return at most one batch, and none while earlier ones are held back."""
+        if self.gated.waits(self.partition) and not self.source.stop.requested:
+            return []
+        taken_in, partition = self.gated.taken_in, self.partition
+        before = taken_in[partition]
+        batches = super().next_batch()
+        taken_in[partition] = before
+        return batches
+
+    def next_awake(self) -> datetime | None:
+        """Look again soon whether the partition still waits."""
+        if self.gated.waits(self.partition):
+            return datetime.now(UTC) + _PAUSE
+        return super().next_awake()

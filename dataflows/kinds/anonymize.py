@@ -6,23 +6,21 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
 
-from fugu.dataflows.base.durations import AS_JSON, MILLISECOND, duration, whole_milliseconds
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.field_paths import FieldName, released_name
 from fugu.dataflows.base.section import named_file
-from fugu.dataflows.base.ticks import Ticks
-from fugu.dataflows.files.taxonomy_file import problems_of, read_taxonomy, taxonomy_of
+from fugu.dataflows.base.ticks import AS_JSON, MILLISECOND, Ticks, duration, whole_milliseconds
+from fugu.dataflows.files.yaml_file import problems_of, read_taxonomy, taxonomy_of
 from fugu.dataflows.kinds.families.aggregates import TickSection
 from fugu.dataflows.kinds.families.section import Evaluation, Files, OperatorSection
-from fugu.dataflows.records.anonymous import AnonymousRecords
 from fugu.dataflows.records.values import Values
-from fugu.dataflows.records.visits import Visits
-from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.gathering import Gathering
-from fugu.dataflows.stages.stage_kind import StageKind
+from fugu.dataflows.records.visits import AnonymousRecords, Visits
+from fugu.dataflows.stages.stage import Admission
+from fugu.dataflows.stages.stateful_step import StageKind
+from fugu.dataflows.stages.windows import Gathering
 from fugu.operators.anonymity.anonymization import Anonymization
-from fugu.operators.anonymity.infeasible import LARGEST_WINDOW
-from fugu.operators.anonymity.taxonomy import Taxonomy
+from fugu.operators.anonymity.knowledge import LARGEST_WINDOW
+from fugu.operators.anonymity.suppression import Taxonomy
 from fugu.operators.anonymity.windows import AnonymizedWindows
 from fugu.operators.mechanism import Mechanism
 

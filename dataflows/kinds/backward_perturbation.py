@@ -1,7 +1,7 @@
 from typing import Any, Literal
 
 from fugu.dataflows.kinds.families.temporal import TemporalOperator
-from fugu.operators.temporal.backward import BackwardPerturbation
+from fugu.operators.temporal.random_delays import BackwardPerturbation
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 

@@ -1,7 +1,7 @@
 from typing import Literal
 
 from fugu.dataflows.kinds.families.w_event import WEventOperator
-from fugu.operators.wevent.budget_absorption import BudgetAbsorption
+from fugu.operators.wevent.spread_strategies import BudgetAbsorption
 
 
 class BudgetAbsorptionOperator(WEventOperator):

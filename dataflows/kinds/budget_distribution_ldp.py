@@ -1,7 +1,7 @@
 from typing import Literal
 
 from fugu.dataflows.kinds.families.window_reports import ComparingReportsOperator
-from fugu.operators.wevent_local.budget_distribution_ldp import LocalBudgetDistribution
+from fugu.operators.wevent_local.strategies import LocalBudgetDistribution
 
 
 class BudgetDistributionLdpOperator(ComparingReportsOperator):

@@ -6,11 +6,11 @@ from fugu.dataflows.kinds.families.conditional import ConditionalInTimeOperator
 from fugu.dataflows.kinds.families.distances import Placed, distance_between, in_words
 from fugu.dataflows.kinds.families.section import Files
 from fugu.operators.mechanism import Mechanism
-from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.distances import Distance
-from fugu.operators.sip.gaps import Gaps
+from fugu.operators.sip.inputs import Gaps
 from fugu.operators.sip.kernels import Mode, Search
 from fugu.operators.sip.linear_program_kernel import LARGEST_ALPHABET
+from fugu.operators.sip.markov_model import Chain
 
 
 class CrrOperator(ConditionalInTimeOperator):

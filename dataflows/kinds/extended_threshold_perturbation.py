@@ -1,9 +1,9 @@
 from typing import Any, Literal
 
 from fugu.dataflows.kinds.families.temporal import ThresholdOperator
-from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
 from fugu.operators.temporal.selection import Threshold, select_by_cost
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
+from fugu.operators.temporal.threshold import ExtendedThresholdPerturbation
 
 
 class ExtendedThresholdPerturbationOperator(ThresholdOperator):

@@ -1,7 +1,7 @@
 from typing import Any, Literal
 
 from fugu.dataflows.kinds.families.temporal import CalibratedOperator
-from fugu.operators.temporal.forward import ForwardPerturbation
+from fugu.operators.temporal.random_delays import ForwardPerturbation
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 

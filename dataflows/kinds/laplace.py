@@ -1,7 +1,7 @@
 from typing import Literal
 
 from fugu.dataflows.kinds.families.ranges import NoisyNumberOperator
-from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.noise.number_release import LaplaceRelease
 
 
 class LaplaceOperator(NoisyNumberOperator):

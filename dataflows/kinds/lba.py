@@ -1,7 +1,7 @@
 from typing import Literal
 
 from fugu.dataflows.kinds.families.collected import AskingOperator
-from fugu.operators.ldp_ids.lba import CollectedBudgetAbsorption
+from fugu.operators.ldp_ids.strategies import CollectedBudgetAbsorption
 
 
 class LbaOperator(AskingOperator):

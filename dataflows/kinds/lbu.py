@@ -1,7 +1,7 @@
 from typing import Literal
 
 from fugu.dataflows.kinds.families.collected import CollectedOperator
-from fugu.operators.ldp_ids.lbu import CollectedUniform
+from fugu.operators.ldp_ids.strategies import CollectedUniform
 
 
 class LbuOperator(CollectedOperator):

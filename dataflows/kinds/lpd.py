@@ -1,7 +1,7 @@
 from typing import Literal
 
 from fugu.dataflows.kinds.families.collected import AskingOperator
-from fugu.operators.ldp_ids.lpd import CollectedPopulationDistribution
+from fugu.operators.ldp_ids.strategies import CollectedPopulationDistribution
 
 
 class LpdOperator(AskingOperator):

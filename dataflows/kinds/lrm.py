@@ -3,7 +3,7 @@ from typing import ClassVar, Literal
 
 from fugu.dataflows.kinds.families.responses import ResponseOperator
 from fugu.dataflows.kinds.families.section import Files
-from fugu.dataflows.records.hadamard_halves import HadamardHalves
+from fugu.dataflows.records.symbols import HadamardHalves
 from fugu.dataflows.records.values import Values
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.responses.hadamard_response import HadamardResponse

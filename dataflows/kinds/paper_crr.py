@@ -3,9 +3,7 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from fugu.dataflows.kinds.families.conditional import ConditionalOperator
-from fugu.operators.sip.paper_conditional_randomized_response import (
-    PaperConditionalRandomizedResponse,
-)
+from fugu.operators.sip.conditional_randomized_response import PaperConditionalRandomizedResponse
 
 
 class PaperCrrOperator(ConditionalOperator):

@@ -2,7 +2,7 @@ from typing import Literal
 
 from fugu.dataflows.kinds.families.correlation import FlagsSection, local_flags_of
 from fugu.dataflows.kinds.families.window_reports import ComparingReportsOperator
-from fugu.operators.wevent_local.pba_ldp import LocalPrivacyBudgetAllocation
+from fugu.operators.wevent_local.strategies import LocalPrivacyBudgetAllocation
 
 
 class PbaLdpOperator(ComparingReportsOperator):

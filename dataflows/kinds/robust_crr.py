@@ -11,7 +11,7 @@ from fugu.operators.mechanism import Mechanism
 from fugu.operators.sip.distances import Hamming
 from fugu.operators.sip.long_run import accuracy_up_to
 from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.model_intervals import ModelIntervals
+from fugu.operators.sip.model_sets import ModelIntervals
 from fugu.operators.sip.robust_release import RobustRelease
 
 AS_GOOD = 0.93

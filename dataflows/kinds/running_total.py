@@ -10,7 +10,7 @@ from fugu.dataflows.kinds.families.section import Files
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.totals.fitted import LARGEST_TICKS
 from fugu.operators.totals.running_total import RunningTotal
-from fugu.operators.wevent.limits import LARGEST_EPSILON
+from fugu.operators.wevent.allocation import LARGEST_EPSILON
 
 Ticks = Annotated[int, Field(ge=1, le=LARGEST_TICKS)]
 

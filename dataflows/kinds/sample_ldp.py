@@ -1,7 +1,7 @@
 from typing import Literal
 
 from fugu.dataflows.kinds.families.window_reports import WindowReportsOperator
-from fugu.operators.wevent_local.sample_ldp import LocalSample
+from fugu.operators.wevent_local.strategies import LocalSample
 
 
 class SampleLdpOperator(WindowReportsOperator):

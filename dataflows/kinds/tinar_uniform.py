@@ -1,7 +1,7 @@
 from typing import Literal
 
 from fugu.dataflows.kinds.families.policies import PolicyOperator
-from fugu.operators.swellfish.tinar_strategies import TINARUniform
+from fugu.operators.swellfish.interval_strategies import TINARUniform
 
 
 class TinarUniformOperator(PolicyOperator):

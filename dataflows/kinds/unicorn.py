@@ -1,7 +1,7 @@
 from typing import Literal
 
 from fugu.dataflows.kinds.families.policies import PolicyOperator
-from fugu.operators.swellfish.unicorn import Unicorn
+from fugu.operators.swellfish.interval_strategies import Unicorn
 
 
 class UnicornOperator(PolicyOperator):

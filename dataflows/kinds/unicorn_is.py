@@ -1,7 +1,7 @@
 from typing import Literal
 
 from fugu.dataflows.kinds.families.policies import PolicyOperator
-from fugu.operators.swellfish.unicorn_is import UnicornIS
+from fugu.operators.swellfish.interval_strategies import UnicornIS
 
 
 class UnicornIsOperator(PolicyOperator):

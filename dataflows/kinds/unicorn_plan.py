@@ -1,7 +1,7 @@
 from typing import Literal
 
 from fugu.dataflows.kinds.families.policies import PolicyOperator
-from fugu.operators.swellfish.unicorn_plan import UnicornPlan
+from fugu.operators.swellfish.planning import UnicornPlan
 
 
 class UnicornPlanOperator(PolicyOperator):

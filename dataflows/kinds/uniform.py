@@ -6,7 +6,7 @@ from fugu.dataflows.kinds.families.capped import CappedAggregate
 from fugu.dataflows.kinds.families.w_event import WEventOperator
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.personal_cap import LARGEST_COUNT
-from fugu.operators.wevent.uniform import Uniform
+from fugu.operators.wevent.spread_strategies import Uniform
 
 
 class UniformOperator(CappedAggregate, WEventOperator):

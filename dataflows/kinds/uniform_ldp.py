@@ -1,7 +1,7 @@
 from typing import Literal
 
 from fugu.dataflows.kinds.families.window_reports import WindowReportsOperator
-from fugu.operators.wevent_local.uniform_ldp import LocalUniform
+from fugu.operators.wevent_local.strategies import LocalUniform
 
 
 class UniformLdpOperator(WindowReportsOperator):

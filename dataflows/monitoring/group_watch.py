@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from threading import Event, Thread
 from typing import Any
 
-from fugu.dataflows.base.standing import Standing
+from fugu.dataflows.base.metrics import Standing
 from fugu.dataflows.kafka.client import Group, Groups, Place
 from fugu.dataflows.monitoring.notices import Kind, Notice
 from fugu.dataflows.monitoring.source_watch import said

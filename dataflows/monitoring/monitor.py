@@ -1,12 +1,19 @@
-"""Measure one process, from before it reads anything, and judge its health."""
+"""Count refused starts over the life of a state: a refused process leaves no other number.
 
+A file of one byte for each refusal, beside the shards. Appending a byte needs no lock, so a process
+that was refused because another one owns the state may count, too: the owner then shows it.
+"""
+
+import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from importlib.metadata import version
+from pathlib import Path
 from platform import python_version
 from typing import Self, cast
 
+from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.base.metrics import BUILD, REFUSED_STARTS, Metrics
 from fugu.dataflows.copies.by_user import group_by_user
 from fugu.dataflows.flows.added_partitions import added_partitions
@@ -17,32 +24,66 @@ from fugu.dataflows.flows.partitions import PartitionsPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.policies import PoliciesPlan
 from fugu.dataflows.kafka.client import CopyClient, identity_of
-from fugu.dataflows.monitoring.budgets import Budgets
-from fugu.dataflows.monitoring.clocks_ahead import ClocksAhead
-from fugu.dataflows.monitoring.figures import FiguresWait, PoliciesBehind, UsersWait
-from fugu.dataflows.monitoring.foreign_entries import ForeignEntries
+from fugu.dataflows.monitoring.figures_wait import FiguresWait, PoliciesBehind, TicksWait, UsersWait
 from fugu.dataflows.monitoring.group_watch import Dealt, GroupWatch
-from fugu.dataflows.monitoring.health import Health, Snapshots
-from fugu.dataflows.monitoring.notices import Sentinel
-from fugu.dataflows.monitoring.refused_share import RefusedShare
-from fugu.dataflows.monitoring.refused_starts import RefusedStarts
-from fugu.dataflows.monitoring.registry_away import RegistryAway
-from fugu.dataflows.monitoring.report import Report
+from fugu.dataflows.monitoring.health import Health, Report, Snapshots, Watchman
+from fugu.dataflows.monitoring.notices import (
+    Budgets,
+    ClocksAhead,
+    ForeignEntries,
+    RefusedShare,
+    RegistryAway,
+    Sentinel,
+    StreamsLimit,
+    StreamTimes,
+    TimeUnits,
+)
 from fugu.dataflows.monitoring.server import serve
-from fugu.dataflows.monitoring.source_watch import SourceWatch
-from fugu.dataflows.monitoring.stream_times import StreamTimes
-from fugu.dataflows.monitoring.streams_limit import StreamsLimit
-from fugu.dataflows.monitoring.ticks_wait import TicksWait
-from fugu.dataflows.monitoring.time_units import TimeUnits
-from fugu.dataflows.monitoring.topics_watch import TopicsWatch
-from fugu.dataflows.monitoring.watchman import Watchman
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.monitoring.source_watch import SourceWatch, TopicsWatch
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.source_section import TimestampField
 from fugu.dataflows.pipeline.topics import compaction_problem
 from fugu.dataflows.records.registered import Registered
 from fugu.dataflows.state.state_topic import StateTopic
 from fugu.operators import compiled
 from fugu.operators.compiled import folders
+
+_FILE = "refused-starts"
+
+
+@dataclass(frozen=True)
+class RefusedStarts:
+    """Keep the count in one state directory; where there is none, nobody counts."""
+
+    directory: Path | None
+
+    @classmethod
+    def of(cls, file: PipelineFile) -> "RefusedStarts":
+        """Return the count of a pipeline."""
+        state = file.pipeline.state
+        return cls(None if state.in_kafka else file.resolve(state.directory))
+
+    def count(self, error: BaseException | None) -> None:
+        """Count a refusal; where it cannot be written down, the text of the refusal is enough."""
+        if not isinstance(error, StartRefused) or self.directory is None:
+            return
+        with suppress(OSError):
+            path = self.directory / _FILE
+            descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(b".")
+
+    def total(self) -> int:
+        """Return the count so far."""
+        if self.directory is None:
+            return 0
+        try:
+            return (self.directory / _FILE).stat().st_size
+        except OSError:
+            return 0
+
+
+# Measure one process, from before it reads anything, and judge its health.
 
 
 class Monitor:

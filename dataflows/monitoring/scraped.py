@@ -24,7 +24,7 @@ from fugu.dataflows.base.metrics import (
     STREAMS_BY_BUDGET,
     Metric,
 )
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 
 _ANSWER_SECONDS = 5.0
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}

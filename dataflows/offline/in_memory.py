@@ -9,13 +9,10 @@ from fugu.dataflows.flows.sections import stage_of
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.pipeline.mechanisms import Configured
-from fugu.dataflows.publishing.envelope import Publisher
-from fugu.dataflows.publishing.pseudonyms import Pseudonyms
-from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.stage import StreamStage
+from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
+from fugu.dataflows.stages.stage import Admission, StreamStage
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
 from fugu.operators.temporal.temporal_perturbation import End
 
 AT_ONCE = 10_000

@@ -1,14 +1,19 @@
 """Declare what a pipeline file may say: its sections as typed, strict models."""
 
+from dataclasses import replace
 from hashlib import blake2b
+from pathlib import Path
 from typing import Self
 
 import orjson
 from pydantic import Field, model_validator
 
+from fugu.dataflows.base.errors import ConfigurationError, UnusableField
 from fugu.dataflows.base.logs import LogFormat
 from fugu.dataflows.base.section import Section
-from fugu.dataflows.kafka.connection import LONGEST_TRANSACTION, Kafka
+from fugu.dataflows.files.yaml_file import YamlFile
+from fugu.dataflows.kafka.client import identity_of
+from fugu.dataflows.kafka.connection import LONGEST_TRANSACTION, Connection, Kafka
 from fugu.dataflows.kinds import Operator
 from fugu.dataflows.pipeline.sections import (
     LONGEST_TOPIC,
@@ -220,3 +225,45 @@ def reading_digest(pipeline: Pipeline) -> str:
         source["format"] = pipeline.source.format.as_read
     content = orjson.dumps([source, read], option=orjson.OPT_SORT_KEYS)
     return blake2b(content, digest_size=16).hexdigest()
+
+
+# Read the pipeline file: YAML, checked strictly; errors name the line and what to write instead.
+#
+# Paths in the file (alphabet, model, state directory, secret file) are relative to the file
+# itself.
+
+
+class PipelineFile:
+    """Hold a pipeline together with where it was read from."""
+
+    def __init__(self, pipeline: Pipeline, file: YamlFile) -> None:
+        self.path = file.path
+        self.pipeline = pipeline
+        self._file = file
+
+    def resolve(self, relative: str) -> Path:
+        """Return a path that the file mentions."""
+        return (self.path.parent / Path(relative).expanduser()).resolve()
+
+    def connection(self) -> Connection:
+        """Return how to reach Kafka as this pipeline, its files and environment variables read."""
+        try:
+            kafka, every = self.pipeline.kafka, self.pipeline.state.every
+            connection = kafka.connection(self.resolve, every)
+            return replace(connection, client_id=identity_of(self.pipeline.name))
+        except UnusableField as error:
+            problem = self._file.problem(["kafka", "security", error.field], error.advice)
+            raise ConfigurationError(problem) from None
+
+    def replacing(self, pipeline: Pipeline) -> "PipelineFile":
+        """Return the same file with another content, to try something out."""
+        return PipelineFile(pipeline, self._file)
+
+    @classmethod
+    def read(cls, path: Path, copy: Path | None = None) -> "PipelineFile":
+        """Read and check a pipeline file; `ConfigurationError` lists all problems by line.
+
+        A `copy` holds what was in it when a supervisor read it.
+        """
+        file = YamlFile.read(path, "pipeline file", "name: heart-zones", copy)
+        return cls(file.content(Pipeline), file)

@@ -11,14 +11,22 @@ from typing import Any
 
 from fugu.dataflows.kinds.families.correlation import Correlation
 from fugu.dataflows.kinds.families.w_event import WEventOperator
-from fugu.dataflows.pipeline.checked import checked
 from fugu.dataflows.pipeline.config import Pipeline
+from fugu.dataflows.pipeline.guarantee_data import checked
 from fugu.operators.budget import memoryless
-from fugu.operators.leakage.combined import Topology, per_value
+from fugu.operators.guarantee import Guarantee
+from fugu.operators.leakage.combined import (
+    Telling,
+    Topology,
+    about_a_life,
+    about_one_value,
+    about_windows,
+    combined_after,
+    combined_limit,
+    per_value,
+)
 from fugu.operators.leakage.correlation import TemporalCorrelation
-from fugu.operators.leakage.one_value import about_a_life, about_one_value, about_windows
-from fugu.operators.leakage.telling import Telling, combined_after, combined_limit
-from fugu.operators.mechanism import Guarantee, Mechanism
+from fugu.operators.mechanism import Mechanism
 
 SHOWN_TICKS = (10, 100)
 TOPOLOGIES: dict[Topology, str] = {

@@ -9,24 +9,22 @@ from typing import cast
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.files.model_file import read_model_file
 from fugu.dataflows.kafka.schema_registry import SchemaRegistry
-from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import Pipeline, PipelineFile
 from fugu.dataflows.pipeline.source_section import RecordFormat, TimestampField
 from fugu.dataflows.records.avro import AvroSchema
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.deduplication import Deduplication
-from fugu.dataflows.records.json_fields import FieldTimestamp, TextTimestamp
-from fugu.dataflows.records.numerals import fields_of_numbers
+from fugu.dataflows.records.json_fields import FieldTimestamp, TextTimestamp, UnusableSchema
 from fugu.dataflows.records.payloads import Payloads
+from fugu.dataflows.records.record_shape import fields_of_numbers
 from fugu.dataflows.records.registered import RawAvro, Registered, Wire
 from fugu.dataflows.records.release_schema import ReleaseSchema, release_schema
-from fugu.dataflows.records.unusable_schema import UnusableSchema
 from fugu.dataflows.records.values import Values
 from fugu.dataflows.state.row_sizes import estimated_megabytes
 from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats
-from fugu.operators.independent_releases import IndependentReleases
 from fugu.operators.mechanism import ChargingMechanism, Mechanism, State
+from fugu.operators.multi_step import IndependentReleases
 
 _DIGITS, _ROUNDING = 10**6, 1e-9
 _MILLISECONDS = {"epoch-ms": 1, "epoch-s": 1000}

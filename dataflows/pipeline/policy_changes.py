@@ -4,14 +4,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.kafka.client import EVERYBODY, Rights, Topic
 from fugu.dataflows.kinds import PolicyOperator
-from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import Pipeline, PipelineFile
 from fugu.dataflows.pipeline.secrets import read_policy_secret
 from fugu.dataflows.pipeline.source_section import PolicySource
-from fugu.dataflows.policies.owners import OwnerSection
+from fugu.dataflows.policies.course import duration
+from fugu.dataflows.policies.fields import OwnerSection
 from fugu.dataflows.policies.signatures import Signatures
-from fugu.dataflows.policies.wording import duration
 
 _MOST_NAMED, _MOST_LINES = 5, 20
 
@@ -102,3 +102,117 @@ def _shortened(texts: Sequence[str], most: int) -> Iterator[str]:
     yield from texts[:most]
     if len(texts) > most:
         yield f"and {len(texts) - most:,} more"
+
+
+# Say what Kafka lets happen to a topic of policy changes that must not happen to it.
+
+
+_FOR_EVER = "-1"
+
+
+def policy_topic_remarks(
+    topic: Topic, rights: Rights | None, signatures: Signatures
+) -> Iterator[str]:
+    """Yield what somebody should look at, before policies are changed by others or by time."""
+    yield from loss_remarks(topic, signatures)
+    yield from _about_rights(topic.name, rights, signatures)
+    unowned = _unowned(signatures)
+    if unowned and signatures.required:
+        yield (
+            f"signed is required, and collection {unowned[0]} has no owners: nobody can change its "
+            "policies. Name owners in the policy document"
+        )
+
+
+def loss_remarks(topic: Topic, signatures: Signatures, first: int = 0) -> Iterator[str]:
+    """Yield what is gone from a topic whose records begin at `first`, and what may go."""
+    if first > 0:
+        yield (
+            f"topic {topic.name} (source.policies) begins at offset {first}: what was written "
+            "before is gone, and policies that it added are not known. Write those changes again"
+        )
+    settings = topic.settings or {}
+    if settings.get("message.timestamp.type", "LogAppendTime") != "LogAppendTime":
+        yield (
+            f"{topic.name} has message.timestamp.type=CreateTime: who writes a change says when, "
+            "and a removal that is dated back needs no notice for figures that are late. Set it to "
+            "LogAppendTime"
+        )
+    if "compact" in settings.get("cleanup.policy", ""):
+        yield (
+            f"{topic.name} is compacted: of each policy the last record only is sure to be read, "
+            "so write the end of a policy into it (until), and never a removal that is to come. "
+            "Better set cleanup.policy=delete"
+        )
+        if len(_unowned(signatures)) < len(signatures.document.policies.collections):
+            yield (
+                f"{topic.name} is compacted: a record that nobody has signed removes the one of "
+                "an owner with the same key, before a new pipeline reads it. Set "
+                "cleanup.policy=delete"
+            )
+    if "delete" in settings.get("cleanup.policy", ""):
+        for setting in ("retention.ms", "retention.bytes"):
+            kept = settings.get(setting, _FOR_EVER)
+            if kept != _FOR_EVER:
+                yield (
+                    f"{topic.name} has {setting}={kept}: old changes go, and with them, for a "
+                    f"pipeline that has not read them, what they protect. Set {setting}=-1"
+                )
+
+
+def log_remarks(name: str, rights: Rights | None) -> Iterator[str]:
+    """Yield what somebody should look at in the internal log of an aggregate."""
+    if rights is None:
+        return
+    if EVERYBODY in rights.may("READ"):
+        yield (
+            f"everybody who reaches the broker may read {name}, which holds what is not released. "
+            "Let the user of the pipeline alone read there"
+        )
+    if EVERYBODY in rights.may("WRITE"):
+        yield (
+            f"everybody who reaches the broker may write to {name}. Entries of others do not "
+            "count, but in a log that an earlier version of Fugu has begun they can still change "
+            "policies as if an owner had signed. Let the user of the pipeline alone write there"
+        )
+
+
+def _about_rights(name: str, rights: Rights | None, signatures: Signatures) -> Iterator[str]:
+    if rights is None:
+        yield (
+            f"who may write to {name} cannot be checked: Kafka does not tell this user its ACLs. "
+            "Grant Describe on the cluster to check"
+        )
+        return
+    if not rights.ruled:
+        yield (
+            f"no ACL is about {name}: nobody may write to it but super users, or everybody may "
+            "(allow.everyone.if.no.acl.found). Add ACLs for those who change policies"
+        )
+        return
+    if EVERYBODY in rights.may("WRITE"):
+        yield (
+            f"everybody who reaches the broker may write to {name}, and so "
+            f"{_what_writers_can_do(signatures)}, and hold figures up by a transaction that stays "
+            "open. Add ACLs for those who change policies"
+        )
+    removing = rights.may("DELETE", "ALTER", "ALTER_CONFIGS")
+    if removing:
+        who = "everybody who reaches the broker" if EVERYBODY in removing else ", ".join(removing)
+        yield (
+            f"{who} may delete records of {name}, or set how long it keeps them "
+            "(Delete, Alter, AlterConfigs): no pipeline needs that"
+        )
+
+
+def _what_writers_can_do(signatures: Signatures) -> str:
+    if signatures.required:
+        return "fill it with what nobody has signed"
+    unowned = _unowned(signatures)
+    if unowned:
+        return f"remove policies of collection {unowned[0]}, which has no owners, after the notice"
+    return "add policies, which cost noise up to the limits"
+
+
+def _unowned(signatures: Signatures) -> list[str]:
+    return [one.id for one in signatures.document.policies.collections if not one.owned]

@@ -11,10 +11,10 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.sections import SecretSource
 from fugu.operators.keys import Keys
-from fugu.operators.secret import SECRET_BYTES, Secret
+from fugu.operators.randomness import SECRET_BYTES, Secret
 
 _HEX = r"^[0-9a-f]{64}$"
 _HOW_TO_MAKE_ONE = (

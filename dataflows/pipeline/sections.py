@@ -5,9 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
-from fugu.dataflows.base.durations import AS_JSON, between
-from fugu.dataflows.base.section import Section
-from fugu.dataflows.base.variables import is_name_of_variable
+from fugu.dataflows.base.section import Section, is_name_of_variable
+from fugu.dataflows.base.ticks import AS_JSON, between
 from fugu.dataflows.kafka.schema_registry import RegistrySection
 from fugu.dataflows.kinds.families.correlation import Correlation
 from fugu.dataflows.records.registered import SchemaKind

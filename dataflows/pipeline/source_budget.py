@@ -13,20 +13,26 @@ from fractions import Fraction
 from functools import cached_property
 
 from fugu.dataflows.base.errors import StartRefused
-from fugu.dataflows.pipeline.declared_budget import DELTA_OF_A_NUMBER, DeclaredBudget
 from fugu.dataflows.pipeline.guarantee_text import (
     delta_in_words,
     figures_in_words,
     notion_in_words,
+    per_in_words,
     rest_in_words,
     rounded_up,
 )
-from fugu.dataflows.pipeline.neighbours_text import per_in_words
+from fugu.dataflows.pipeline.source_section import DELTA_OF_A_NUMBER, DeclaredBudget
 from fugu.operators.budget_units import in_nats, units_of
-from fugu.operators.composition.accounts import IN_WORDS, Figure, composed, composed_at
-from fugu.operators.composition.spend import NotAddable, Spend
+from fugu.operators.composition.spend import (
+    IN_WORDS,
+    Figure,
+    NotAddable,
+    Spend,
+    composed,
+    composed_at,
+)
 from fugu.operators.composition.sums import add, windows_of
-from fugu.operators.mechanism import Guarantee, Notion
+from fugu.operators.guarantee import Guarantee, Notion
 
 _BUDGETED: tuple[Notion, ...] = ("ldp", "dp", "w-event-ldp", "w-event-dp")
 """List the notions that a budget counts: epsilon and delta without a model or policies."""

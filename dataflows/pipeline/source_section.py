@@ -1,6 +1,7 @@
-"""Declare the section of a pipeline file that says what is read."""
+"""Hold what a pipeline file allows all pipelines over its source together: `source.budget`."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, get_args
 
 import orjson
@@ -18,11 +19,37 @@ from fugu.dataflows.base.field_paths import FieldName, holds
 from fugu.dataflows.base.section import Section, named_file
 from fugu.dataflows.kafka.partitioner import Partitioner
 from fugu.dataflows.kafka.schema_registry import RegistrySection
-from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.sections import SecretSource, TopicName
 from fugu.dataflows.records.envelopes import ENVELOPES, Envelope, problems_of
+from fugu.dataflows.records.json_fields import Format
 from fugu.dataflows.records.registered import SchemaKind
-from fugu.dataflows.records.time_units import Format
+
+DELTA_OF_A_NUMBER = 1e-5
+"""Bound the delta that may be stated beside a budget that is a number of nats only."""
+
+
+@dataclass(frozen=True)
+class DeclaredBudget:
+    """Allow (epsilon, delta); without a delta, epsilon at the delta that pipelines state.
+
+    That may be at most `DELTA_OF_A_NUMBER`. Where a pipeline that declares it states a total over a
+    stream's life, it allows no sum per window, unless `per` says so. Per window, an aligned period
+    counts twice.
+    """
+
+    epsilon: float
+    delta: float | None = None
+    per: Literal["window"] | None = None
+
+    @property
+    def in_words(self) -> str:
+        """Say what is allowed."""
+        nats = f"{self.epsilon:g} nats"
+        return nats if self.delta is None else f"{nats} and delta {self.delta:g}"
+
+
+# Declare the section of a pipeline file that says what is read.
+
 
 LARGEST_FORWARDED_BYTES = 1_000_000
 

@@ -1,17 +1,24 @@
-"""Compute what a policy document hides over a span of days, and what that takes."""
+"""Compute and print what a policy document hides over a span of days, and what that takes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise, zip_longest
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
 
 from fugu.dataflows.policies.document import PolicyDocument
+from fugu.dataflows.policies.sections import WEEKDAYS, AppliesTo, PolicySection, QuerySection
 from fugu.operators.swellfish.attribution import Attribution, attribution
 from fugu.operators.swellfish.calendar import Once
-from fugu.operators.swellfish.occurrence import Occurrence
-from fugu.operators.swellfish.policy import Policy
+from fugu.operators.swellfish.policy import Occurrence, Policy
 from fugu.operators.swellfish.relevance import Interval, Relevance
+
+# Compute what a policy document hides over a span of days, and what that takes.
 
 
 @dataclass(frozen=True)
@@ -149,3 +156,184 @@ def first_day(document: PolicyDocument) -> date:
         return document.begin(min(starts)).date()
     origin = document.section.grid.origin or datetime(1970, 1, 1, tzinfo=UTC)
     return origin.astimezone(document.zone).date()
+
+
+# Write policies in words: amounts, hours and days.
+
+
+_MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
+
+
+OF_STRATEGIES = (
+    "unicorn_ps has at most that; unicorn decides with half of epsilon, and has at most twice that"
+)
+
+
+def amount(units: int, query: QuerySection) -> Decimal:
+    """Write an amount in units as a number of the query's unit."""
+    return (units * query.resolution).normalize()
+
+
+def in_unit(units: int, query: QuerySection) -> str:
+    """Write an amount in units as text, with the query's unit."""
+    return f"{amount(units, query):f} {query.unit or ''}".rstrip()
+
+
+def about(units: float, query: QuerySection) -> str:
+    """Write an expected amount in units as text of three digits, with the query's unit."""
+    return measured(units * float(query.resolution), query)
+
+
+def measured(number: float, query: QuerySection) -> str:
+    """Write a number of the query's unit as text of three digits, with the unit."""
+    digits = f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+    return f"{digits} {query.unit or ''}".rstrip()
+
+
+def duration(milliseconds: int) -> str:
+    """Write a duration in the largest unit of which it is a whole number.
+
+    >>> duration(600_000), duration(7_200_000), duration(86_400_000), duration(1_500)
+    ('10 minutes', '2 hours', '1 day', '1.5 seconds')
+    """
+    for unit, name in ((_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute")):
+        if milliseconds % unit == 0:
+            return counted(milliseconds // unit, name)
+    return "1 second" if milliseconds == 1000 else f"{milliseconds / 1000:g} seconds"
+
+
+def moment(tick: int | None, document: PolicyDocument) -> str | None:
+    """Say when a tick begins, by the clock of the grid's zone; its number where calendars end."""
+    if tick is None:
+        return None
+    try:
+        return f"{document.begin(tick):%Y-%m-%d %H:%M}"
+    except (OverflowError, ValueError, OSError):
+        return f"tick {tick}"
+
+
+def counted(number: int, what: str) -> str:
+    """Write a count with its noun, in the plural where it is not 1."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def whose(applies_to: AppliesTo) -> str:
+    """Say whose policies a collection holds."""
+    return "everybody else" if applies_to.default else counted(len(applies_to.keys or []), "key")
+
+
+def when(policy: PolicySection) -> list[str]:
+    """Say when a policy holds: hours, and what limits them."""
+    if policy.calendar is None:
+        assert policy.interval is not None
+        start, end = policy.interval.start, policy.interval.end
+        return [f"from {start:%Y-%m-%d %H:%M}", f"to {end:%Y-%m-%d %H:%M}"]
+    calendar = policy.calendar
+    hours = f"{days(calendar.days)} {calendar.start:%H:%M}–{calendar.end:%H:%M}"
+    limits = [
+        f"from {calendar.from_}" if calendar.from_ else "",
+        f"until {calendar.until}" if calendar.until else "",
+        f"except {counted(len(calendar.except_), 'day')}" if calendar.except_ else "",
+    ]
+    return [hours, *filter(None, limits)]
+
+
+def days(written: Sequence[str]) -> str:
+    """Write days of the week, as a range where they are one.
+
+    >>> days(["mon", "tue", "wed"]), days(["mon", "sun", "sat"]), days(["tue", "sun"])
+    ('mon–wed', 'sat–mon', 'tue, sun')
+    """
+    chosen = [day for day in WEEKDAYS if day in written]
+    if len(chosen) == len(WEEKDAYS):
+        return "daily"
+    if len(chosen) > 2:
+        for first in range(len(WEEKDAYS)):
+            run = [WEEKDAYS[(first + more) % 7] for more in range(len(chosen))]
+            if set(run) == set(chosen):
+                return f"{run[0]}–{run[-1]}"
+    return ", ".join(chosen)
+
+
+# Print what a policy document hides over a span of days.
+
+
+_MOST_DAYS = 31
+
+Row = tuple[str, str, str, str, str]
+
+
+def print_course(console: Console, course: Course, name: str) -> None:
+    """Print all stretches in which something is hidden, by days; days that are alike together."""
+    document = course.document
+    tick = duration(document.policies.tick_milliseconds)
+    whole = in_unit(document.policies.largest_sensitivity, document.section.query)
+    for line in (
+        f"\n[bold]{name}[/bold], {course.first_day} to {course.last_day}, by the clock of "
+        f"{document.section.grid.zone}; a tick is {tick}",
+        "- Δ_t (sensitivity): by how much one individual can change a tick; without policies "
+        f"{whole} (Δ_Q)",
+        "- δ: how many ticks of an interval that is open can differ; the most",
+        "- noise: the expected one of a figure, Δ_t δ / epsilon: ticks that can differ share "
+        f"epsilon ({document.section.epsilon:g}) evenly; {OF_STRATEGIES}",
+    ):
+        console.print(line, highlight=False)
+    table = Table(
+        box=SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, show_edge=False, pad_edge=False
+    )
+    table.add_column("day", no_wrap=True)
+    table.add_column("hours", no_wrap=True)
+    table.add_column("hidden")
+    table.add_column("Δ_t", justify="right", no_wrap=True)
+    table.add_column("δ", justify="right", no_wrap=True)
+    table.add_column("noise", justify="right", no_wrap=True)
+    days = _alike(course)
+    for first, last, rows in days[:_MOST_DAYS]:
+        names = [f"{first:%a %m-%d}", f"to {last:%a %m-%d}" if last != first else ""]
+        if len(rows) == 1:
+            names = ["\n".join(filter(None, names))]
+        for name, row in zip_longest(names, rows, fillvalue=""):
+            table.add_row(name, *row)
+        table.add_section()
+    if days:
+        console.print()
+        console.print(table)
+    if days[_MOST_DAYS:]:
+        console.print(
+            f"There is more from {days[_MOST_DAYS][0]} on: write --from, or --json for everything."
+        )
+
+
+def _alike(course: Course) -> list[tuple[date, date, list[Row]]]:
+    """Return the rows of days on which something begins to be hidden; join equal neighbours."""
+    hidden = [stretch for stretch in course.stretches if stretch.hidden]
+    found: list[tuple[date, date, list[Row]]] = []
+    for day, stretches in groupby(hidden, lambda one: course.document.begin(one.start).date()):
+        rows = [_row(stretch, course) for stretch in stretches]
+        if found and found[-1][1:] == (day - timedelta(1), rows):
+            found[-1] = (found[-1][0], day, rows)
+        else:
+            found.append((day, day, rows))
+    return found
+
+
+def _row(stretch: Stretch, course: Course) -> Row:
+    """Return the hours of a policy, with a `+1` if they end on the next day, and its thresholds."""
+    begin = course.document.begin(stretch.start)
+    end = course.document.begin(stretch.end + 1)
+    later = (end.date() - begin.date()).days
+    most = max(stretch.relevance.intervals, key=lambda one: one.affected)
+    return (
+        f"{begin:%H:%M}–{end:%H:%M}" + (f" +{later}" if later else ""),
+        "\n".join(_whose(stretch, course)),
+        in_unit(stretch.relevance.sensitivity, course.document.section.query),
+        f"{most.affected} of {most.end - most.start + 1}",
+        about(course.attribution.at(stretch.start)[0], course.document.section.query),
+    )
+
+
+def _whose(stretch: Stretch, course: Course) -> Iterator[str]:
+    for collection in course.document.policies.collections:
+        policies = [one.policy for one in stretch.hidden if one.collection == collection.id]
+        if policies:
+            yield f"{collection.id}: {', '.join(policies)}"

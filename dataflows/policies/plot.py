@@ -15,8 +15,7 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from fugu.dataflows.policies.course import Course
-from fugu.dataflows.policies.wording import about, amount, in_unit
+from fugu.dataflows.policies.course import Course, about, amount, in_unit
 
 _COLOURS = ("#1f4e79", "#d9822b", "#2e8b57", "#7b4fa3", "#8c6d1f", "#444444")
 _STEPS, _LIMIT = "#5b7083", "#c0392b"

@@ -8,19 +8,20 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
-from fugu.dataflows.base.durations import MILLISECOND, whole_milliseconds
 from fugu.dataflows.base.section import Epsilon, Exact, Section
+from fugu.dataflows.base.ticks import MILLISECOND, whole_milliseconds
 from fugu.dataflows.policies.fields import (
     Amount,
     Day,
     Identifier,
     Moment,
+    Owners,
+    SecretPairs,
+    SecretValues,
     Thresholds,
     TimeOfDay,
 )
-from fugu.dataflows.policies.owners import Owners
-from fugu.dataflows.policies.secret_values import SecretPairs, SecretValues
-from fugu.operators.wevent.limits import LARGEST_EPSILON
+from fugu.operators.wevent.allocation import LARGEST_EPSILON
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 WEEKDAYS = get_args(Weekday)

@@ -25,9 +25,8 @@ from fugu.dataflows.pipeline.guarantee_data import (
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.publishing.promise import Promise, depends_on_the_past
 from fugu.operators.budget import without_budget
-from fugu.operators.guarantee import Guarantee
+from fugu.operators.guarantee import Guarantee, Point
 from fugu.operators.mechanism import Mechanism
-from fugu.operators.points import Point
 
 _OPERATORS = "fugu.operators."
 _UNEXPECTED = (AttributeError, KeyError, TypeError, ValueError)

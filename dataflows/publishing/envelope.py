@@ -1,25 +1,215 @@
 """Make complete Kafka records of releases and dead letters: key, value, headers, timestamp."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
 import orjson
 
-from fugu.dataflows.base.batches import DeadLetters, Outgoing, Sanitized
+from fugu.dataflows.base.batches import Batch, DeadLetters, Outgoing, Sanitized
 from fugu.dataflows.base.columns import NONE, HeaderColumns, OptionalByteColumn
-from fugu.dataflows.publishing.entries import ledger_key, stream_entry
-from fugu.dataflows.publishing.origins import FORWARDED, Origins
-from fugu.dataflows.publishing.pseudonyms import Pseudonyms
-from fugu.dataflows.publishing.release_form import ReleaseForm
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.kafka.client import Client, Topic
+from fugu.dataflows.kafka.schema_registry import SchemaRegistry
+from fugu.dataflows.pipeline.config import PipelineFile
+from fugu.dataflows.pipeline.mechanisms import schema_of_releases
+from fugu.dataflows.publishing.ledger_topic import ledger_key, stream_entry
 from fugu.dataflows.records.codec import Codec
-from fugu.dataflows.records.origins import Origin
-from fugu.dataflows.records.published import GUARANTEE_HEADER, RELEASE_HEADER
-from fugu.operators.byte_column import ByteColumn, bytes_of
-from fugu.operators.integer_column import IntegerColumn
+from fugu.dataflows.records.json_columns import joined
+from fugu.dataflows.records.published import GUARANTEE_HEADER, RELEASE_HEADER, Origin, origin_of
+from fugu.dataflows.records.registered import prefix_of, schema_id, subject_of
+from fugu.dataflows.records.release_schema import ReleaseSchema
+from fugu.dataflows.records.values import Values
+from fugu.operators import compiled
+from fugu.operators.columns import ByteColumn, IntegerColumn, bytes_of
 from fugu.operators.mechanism import Integers, Releases
-from fugu.operators.randomness import DrawScope
+from fugu.operators.randomness import WORTH_HASHING, DrawScope, KeyedPrefix, Secret
+
+# Name the users of a sink, without telling who they are.
+
+
+_REMEMBERED_NAMES = 100_000
+"""The number of latest users whose pseudonyms are kept, where no compiled code makes them."""
+
+
+@dataclass
+class Pseudonyms:
+    """Hash stream keys with a key of their own, `secret`, scoped to one sink topic."""
+
+    secret: Secret
+    sink: str
+    _known: dict[bytes, bytes] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self._prefix = KeyedPrefix(self.secret, "fugu-pseudonym-v1", self.sink)
+
+    def of(self, key: bytes) -> bytes:
+        """Return 32 hexadecimal digits, the same for one key in one sink for ever."""
+        return self.of_each([key])[0]
+
+    def of_each(self, keys: Sequence[bytes]) -> Sequence[bytes]:
+        """Return those of many keys: of a column at once, else of users who are remembered."""
+        if isinstance(keys, ByteColumn) and len(keys) >= WORTH_HASHING and compiled.available():
+            return self._prefix.names_of(keys)
+        known = self._known
+        try:
+            return list(map(known.__getitem__, keys))
+        except KeyError:
+            new: Sequence[bytes] = list({key for key in keys if key not in known})
+        if len(known) + len(new) > _REMEMBERED_NAMES:
+            known.clear()
+        if len(known) < len(keys) or len(new) > len(keys) // 2:
+            new = keys  # to find those that are known takes as long as to make them again
+        names = list(self._prefix.names_of(new))
+        known.update(zip(new, names, strict=True))
+        return names if new is keys else list(map(known.__getitem__, keys))
+
+
+@dataclass(frozen=True)
+class Strangers:
+    """Recognise keys by pseudonyms of them, by sink topic, under which they were released."""
+
+    secret: Secret
+    names: Mapping[str, Sequence[str]]
+
+    def __call__(self, keys: Sequence[bytes]) -> list[bool]:
+        """Return which keys have one of the pseudonyms."""
+        found = [False] * len(keys)
+        for sink, names in self.names.items():
+            known = {name.encode() for name in names}
+            own = Pseudonyms(self.secret, sink).of_each(keys)
+            found = [one or name in known for one, name in zip(found, own, strict=True)]
+        return found
+
+
+# Tell where records of the internal topic by user come from, for dead letters.
+
+
+FORWARDED = "forwarded_offset"
+"""Name the field of a dead letter that holds the offset in the internal topic."""
+_REMEMBERED_ORIGINS = 4
+
+
+class Origins:
+    """Remember the newest batches of each partition; others are read once more.
+
+    So a replay tells the same, whatever it holds back.
+    """
+
+    def __init__(self, source: Topic, by_user: str, client: Client) -> None:
+        self.source, self._by_user, self._client = source, by_user, client
+        self._newest: dict[int, deque[Batch]] = {}
+
+    def note(self, batch: Batch) -> None:
+        """Remember a batch that is about to be decoded."""
+        self._newest.setdefault(batch.partition, deque(maxlen=_REMEMBERED_ORIGINS)).append(batch)
+
+    def of(self, partition: int, offsets: Sequence[int]) -> list[Origin | None]:
+        """Return the origins of these records; None of those that Fugu has not written."""
+        wanted, found = set(offsets), dict[int, Origin | None]()
+        for batch in [*self._newest.get(partition, ())]:
+            _look(batch, wanted, found)
+        if missing := wanted - found.keys():
+            with closing(self._client.reader(self._by_user)) as reader:
+                bound = reader.bounds([partition])[partition]
+                first, end = max(min(missing), bound.start), min(max(missing) + 1, bound.end)
+                for batch in reader.read_range(partition, first, end) if first < end else ():
+                    _look(batch, missing, found)
+        return [found.get(offset) for offset in offsets]
+
+
+def _look(batch: Batch, wanted: set[int], found: dict[int, Origin | None]) -> None:
+    """Note the origins of what is wanted and in this batch."""
+    if wanted.isdisjoint(range(int(batch.offsets[0]), int(batch.offsets[-1]) + 1)):
+        return
+    for offset, key in zip(batch.offsets, batch.keys, strict=True):
+        if offset in wanted:
+            found[offset] = origin_of(key)
+
+
+# Write releases as a schema registry has them: the id of a schema, and what is behind it.
+
+
+_LOOKED_BACK = 100
+"""Marks of transactions stand behind the last release."""
+
+
+@dataclass(frozen=True)
+class ReleaseForm:
+    """Write releases by a schema of a subject, which is registered before the first of them."""
+
+    schema: ReleaseSchema
+    topic: str
+    schemas: SchemaRegistry
+
+    @property
+    def subject(self) -> str:
+        """Return the subject of the schema."""
+        return subject_of(self.topic)
+
+    @cached_property
+    def number(self) -> int:
+        """Register the schema, and return its id; a registry has the same id for the same text."""
+        return self.schemas.register(self.subject, self.schema.text)
+
+    @cached_property
+    def _write(self) -> Callable[[bytes], bytes] | None:
+        return self.schema.writer()
+
+    def written(self, releases: Sequence[bytes]) -> Sequence[bytes]:
+        """Return releases in JSON as they are published."""
+        prefix, write = prefix_of(self.number), self._write
+        if write is None:
+            return joined(len(releases), prefix, ByteColumn.of(releases))
+        return [prefix + write(release) for release in releases]
+
+    def require_own(self, client: Client, sink: Topic) -> None:
+        """Raise `StartRefused` where readers could not read what is in the sink, and what comes."""
+        for partition, content in _last_ones(client, sink).items():
+            where, found = f"topic {sink.name}, partition {partition}", schema_id(content)
+            if found is None:
+                raise StartRefused(
+                    f"{where}: the last release was written without a schema. Leave sink.format "
+                    "out, or write another sink.topic, in a new pipeline"
+                )
+            if found != self.number and not self.schemas.has(self.subject, found):
+                raise StartRefused(
+                    f"{where}: the last release was written by schema {found}, which the registry "
+                    f"at {self.schemas.url} does not have for {self.subject} (it has "
+                    f"{self.number} for what is written now). Readers need both, and a replay "
+                    "writes the same bytes. Restore the registry with its ids"
+                )
+
+
+def _last_ones(client: Client, topic: Topic) -> dict[int, bytes]:
+    """Return the last value of each partition that has one."""
+    found: dict[int, bytes] = {}
+    with closing(client.reader(topic.name)) as reader:
+        for partition, bounds in reader.bounds(list(range(topic.partitions))).items():
+            begin = max(bounds.start, bounds.end - _LOOKED_BACK)
+            for batch in reader.read_range(partition, begin, bounds.end):
+                for value in batch.values:
+                    if value is not None:
+                        found[partition] = bytes(value)
+    return found
+
+
+def release_form(file: PipelineFile, values: Values) -> ReleaseForm | None:
+    """Return how the pipeline file wants releases to be written; None for JSON alone."""
+    sink, schema = file.pipeline.sink, schema_of_releases(file.pipeline, values)
+    if sink.format is None or schema is None:
+        return None
+    registry = sink.format.registry
+    schemas = SchemaRegistry(registry.url, partial(registry.settings, file.resolve))
+    return ReleaseForm(schema, sink.topic, schemas)
+
+
+# Make complete Kafka records of releases and dead letters: key, value, headers, timestamp.
+
 
 KeyPolicy = Literal["pseudonym", "original", "none"]
 

@@ -1,27 +1,177 @@
-"""Let one directory alone go on with a state, whatever copies of it there are.
-
-Every start claims its units, and a claim counts only behind the one that the directory holds. So a
-copy that is older than the last start of another one is refused, and one that runs while another
-one claims stops at the end of its epoch. No clock decides anything, and nothing expires.
-"""
+"""Let one directory alone go on with a state, whatever copies of it there are."""
 
 import logging
 import secrets
 import socket
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
+from typing import Any
 
-from fugu.dataflows.base.batches import Outgoing
-from fugu.dataflows.base.errors import StartRefused, TakenOver
+import orjson
+
+from fugu.dataflows.base.batches import Batch, Outgoing
+from fugu.dataflows.base.errors import KafkaUnavailable, StartRefused, TakenOver
 from fugu.dataflows.kafka.client import Client, Reader, Topic
-from fugu.dataflows.publishing.claims import Claim, Claims, claim_key, read_claims
+from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.lease_file import LeaseFile
 
+# Read and write claims of a state: records of partition 0 of a topic, whose offsets order them.
+#
+# The key is a JSON list of four: `["lease", pipeline, unit, token]`. A claim names the one
+# `before` and counts one more; so it can only count where that one was the last. Of those with the
+# largest number, the first one counts. All others can go: compaction may remove any of them, and
+# what is left still says the same.
+
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Say that a state of a unit is used by whoever has the token.
+
+    `host` and `at` are for people only.
+    """
+
+    token: str
+    before: str
+    number: int
+    host: str
+    at: str
+
+    def value(self) -> bytes:
+        """Return the value of its record."""
+        content = {name: value for name, value in vars(self).items() if name != "token"}
+        return orjson.dumps({"format": _FORMAT, "kind": "lease", **content})
+
+
+@dataclass
+class Claims:
+    """Hold the claims of one unit that were read so far."""
+
+    holder: Claim | None = None
+    known: set[str] = field(default_factory=set)
+    """Tokens of all records that compaction cannot remove yet."""
+
+    def add(self, claim: Claim) -> None:
+        """Take the next claim of the log in."""
+        self.known.add(claim.token)
+        if self.holder is None or claim.number > self.holder.number:
+            self.holder = claim
+
+    def next(self, token: str, host: str) -> Claim:
+        """Return a claim that counts if it is the first one behind the holder of now."""
+        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        if self.holder is None:
+            return Claim(token, "", 1, host, at)
+        return Claim(token, self.holder.token, self.holder.number + 1, host, at)
+
+
+def claim_key(pipeline: str, unit: str, token: str) -> bytes:
+    """Return the key of a claim."""
+    return orjson.dumps(["lease", pipeline, unit, token])
+
+
+def read_claims(batch: Batch, pipeline: str, into: dict[str, Claims]) -> None:
+    """Take the claims that a batch of the topic holds of one pipeline in, by unit."""
+    for _, _, key, value, _ in batch.records():
+        match _json(key):
+            case ["lease", str(name), str(unit), str(token)] if name == pipeline:
+                claims = into.setdefault(unit, Claims())
+                if value is None:
+                    claims.known.discard(token)
+                elif claim := _claim(token, value):
+                    claims.add(claim)
+
+
+def _claim(token: str, value: bytes) -> Claim | None:
+    match _json(value):
+        case {
+            "kind": "lease",
+            "before": str(before),
+            "number": int(number),
+            "host": str(host),
+            "at": str(at),
+        }:
+            return Claim(token, before, number, host, at)
+    return None
+
+
+def _json(content: bytes | None) -> Any:
+    try:
+        return orjson.loads(content or b"null")
+    except orjson.JSONDecodeError:
+        return None
+
+
+# Find the topic that holds claims: the ledger, or a small topic of its own.
+
+
 log = logging.getLogger(__name__)
+
+_SETTINGS = {"cleanup.policy": "compact", "message.timestamp.type": "CreateTime"}
+
+
+def find_control(client: Client, pipeline: Pipeline, ledger: Topic | None) -> Topic | None:
+    """Return the topic of claims, created if the pipeline file says so.
+
+    Without one, a warning says what is not noticed; only a topic that the file names has to be
+    there.
+    """
+    if pipeline.kafka.broker == "embedded":
+        return None
+    named = pipeline.state.control
+    if named is None and ledger is not None:
+        return ledger
+    name = named or f"{pipeline.name}.control"
+    try:
+        topic = _found(client, name, create=pipeline.sink.create)
+    except KafkaUnavailable as error:
+        if named is not None:
+            raise
+        log.warning("%s", error)
+        topic = None
+    if topic is None:
+        missing = (
+            f"topic {name} (state.control) cannot be used. Create it with 1 partition and "
+            "cleanup.policy=compact, and grant Describe, DescribeConfigs, Read and Write on it"
+        )
+        if named is not None:
+            raise KafkaUnavailable(f"{missing}.")
+        log.warning(
+            "pipeline %s: %s; until then nothing notices if a copy of this state runs on another "
+            "machine",
+            pipeline.name,
+            missing,
+        )
+    return topic
+
+
+def _found(client: Client, name: str, *, create: bool) -> Topic | None:
+    topic = client.topic(name)
+    if topic is None and create:
+        client.create_topic(name, 1, _SETTINGS)
+        topic = client.topic(name)
+    found = None if topic is None else (topic.settings or _SETTINGS).get("cleanup.policy")
+    if topic is not None and found != "compact":
+        raise KafkaUnavailable(
+            f"topic {name} (state.control): set cleanup.policy=compact (it is {found}), because "
+            "the last claim must stay as long as the state."
+        )
+    return topic
+
+
+# Let one directory alone go on with a state, whatever copies of it there are.
+#
+# Every start claims its units, and a claim counts only behind the one that the directory holds. So
+# a copy that is older than the last start of another one is refused, and one that runs while
+# another one claims stops at the end of its epoch. No clock decides anything, and nothing expires.
+
 
 _AT_ONCE = 1_000
 

@@ -1,45 +1,157 @@
-"""State what a pipeline promises, and how its releases were made, for whoever reads them.
+"""State what a pipeline promises, how its releases were made, and keep it beside the sink."""
 
-A promise holds the guarantees with their text, and the declared operator with the contents of the
-files that it names, from which a reader builds the law of the releases again. It holds no secret,
-no state, no path, and nothing that Fugu reads from a record. But files are published as they are: a
-model that was counted from the private topic says which transitions are there, and how often.
-`sink.promise: without_files` keeps them back.
-"""
-
-from collections.abc import Mapping
+import logging
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Literal, Self, cast
 
 import orjson
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from fugu.dataflows.base.described_schema import described_schema
-from fugu.dataflows.base.errors import ConfigurationError, FuguError, OtherVersion
+from fugu.dataflows.base.errors import (
+    ConfigurationError,
+    DeliveryFailed,
+    FuguError,
+    KafkaUnavailable,
+    OtherVersion,
+)
 from fugu.dataflows.base.field_paths import released_name
-from fugu.dataflows.base.section import NO_FILES
+from fugu.dataflows.base.section import NO_FILES, described_schema
 from fugu.dataflows.base.visible import visible
+from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kinds import Operator, OperatorSection
 from fugu.dataflows.kinds.families.section import Noise
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data, guarantee_id
 from fugu.dataflows.pipeline.guarantee_text import in_words, pipeline_not_covered
 from fugu.dataflows.pipeline.mechanisms import schema_of_releases
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.policy_changes import policies_relied_on
 from fugu.dataflows.pipeline.sections import Budget
-from fugu.dataflows.publishing.promised_files import (
-    GivenFiles,
-    NamedFiles,
-    Part,
-    PromisedFile,
-    promised_file,
-)
+from fugu.dataflows.pipeline.topics import bounds_of
+from fugu.dataflows.publishing.ledger_topic import newest_values, write_record
 from fugu.dataflows.records.registered import SchemaKind
-from fugu.dataflows.records.released_as import ReleasedAs
+from fugu.dataflows.records.values import ReleasedAs
 from fugu.operators.budget import Budgeted, without_budget
-from fugu.operators.independent_releases import IndependentReleases
 from fugu.operators.mechanism import ChargingMechanism, Mechanism
+from fugu.operators.multi_step import IndependentReleases
+
+# Hold files that an operator names in a promise, and give them to whoever builds the law again.
+
+
+LARGEST_FILE = 512 * 1024
+"""Compressed contents of more bytes do not fit a Kafka message beside the rest."""
+LARGEST_CONTENT = 64 * 1024 * 1024
+"""No more bytes are unpacked, whatever a promise of others says."""
+
+
+class Part(BaseModel):
+    """Ignore keys of later versions, so that an older reader goes on."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class PromisedFile(Part):
+    """Hold a file that the operator names."""
+
+    bytes: int
+    """The length of the file."""
+    content: str | None
+    """The file, compressed by zlib and written in base64; null where it is too large, or where the
+    pipeline keeps it back (`sink.promise`)."""
+
+
+def promised_file(path: Path, *, held: bool) -> PromisedFile:
+    content = path.read_bytes()
+    packed = zlib.compress(content, 9) if held and len(content) <= LARGEST_CONTENT else None
+    if packed is None or len(packed) > LARGEST_FILE:
+        return PromisedFile(bytes=len(content), content=None)
+    return PromisedFile(bytes=len(content), content=b64encode(packed).decode())
+
+
+class NamedFiles:
+    """Find files as a pipeline file does, and note which ones are asked for.
+
+    `found` has them by names without directories, which are nobody's business.
+    """
+
+    def __init__(self, file: PipelineFile) -> None:
+        self.found: dict[str, Path] = {}
+        self._file = file
+        self._names: dict[str, str] = {}
+
+    def resolve(self, relative: str) -> Path:
+        """Return the path of a file that the section names."""
+        path = self._file.resolve(relative)
+        if relative not in self._names:
+            name, number = path.name, 1
+            while name in self.found:
+                number += 1
+                name = f"{number}-{path.name}"
+            self._names[relative], self.found[name] = name, path
+        return path
+
+    def without_directories(self, declared: Any) -> Any:
+        """Return the section with the names of files instead of their paths."""
+        match declared:
+            case str():
+                return self._names.get(declared, declared)
+            case dict():
+                return {name: self.without_directories(one) for name, one in declared.items()}
+            case list():
+                return [self.without_directories(one) for one in declared]
+            case _:
+                return declared
+
+
+class GivenFiles:
+    """Find files in a promise, or among those that the reader gives."""
+
+    def __init__(
+        self, files: Mapping[str, PromisedFile], given: Mapping[str, Path], folder: Path
+    ) -> None:
+        self._files, self._given, self._folder = files, given, folder
+
+    def resolve(self, relative: str) -> Path:
+        """Return the path of a file that the section names, written where it can be read."""
+        if relative in self._given:
+            return self._given[relative]
+        held = self._files.get(relative)
+        if held is None or held.content is None:
+            raise ConfigurationError(
+                f"the promise does not hold the file {relative}: it is too large for it, or the "
+                f"pipeline keeps it back (sink.promise). Give it as files={{{relative!r}: PATH}}"
+            )
+        path = self._folder / str(len(list(self._folder.iterdir())))
+        path.write_bytes(_unpacked(relative, held.content))
+        return path
+
+
+def _unpacked(name: str, content: str) -> bytes:
+    """Return the contents of a file; others may have written them."""
+    unpacking = zlib.decompressobj()
+    try:
+        unpacked = unpacking.decompress(b64decode(content), LARGEST_CONTENT + 1)
+    except (ValueError, zlib.error):
+        raise ConfigurationError(f"the promise holds a file {name} that is damaged") from None
+    if len(unpacked) > LARGEST_CONTENT:
+        raise ConfigurationError(
+            f"the promise holds a file {name} of more than {LARGEST_CONTENT:,} bytes, which no "
+            f"version of Fugu writes. Give your own as files={{{name!r}: PATH}}"
+        )
+    return unpacked
+
+
+# State what a pipeline promises, and how its releases were made, for whoever reads them.
+#
+# A promise holds the guarantees with their text, and the declared operator with the contents of
+# the files that it names, from which a reader builds the law of the releases again. It holds no
+# secret, no state, no path, and nothing that Fugu reads from a record. But files are published as
+# they are: a model that was counted from the private topic says which transitions are there, and
+# how often. `sink.promise: without_files` keeps them back.
+
 
 FORMAT: Final = 1
 _OPERATORS: TypeAdapter[OperatorSection] = TypeAdapter(Operator)
@@ -277,3 +389,89 @@ def promise_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **described_schema(Promise, mode="serialization"),
     }
+
+
+# Keep the promises of a sanitized topic beside it, in a small compacted topic.
+#
+# Whoever reads the sanitized topic finds there how to read it. A promise is written before the
+# first record is released under it. It is written once; a start that finds it there writes
+# nothing, unless it is to hold other files: compaction then removes the one before.
+
+
+log = logging.getLogger(__name__)
+
+_SETTINGS = {"cleanup.policy": "compact", "message.timestamp.type": "CreateTime"}
+
+
+def promises_topic(sink: str) -> str:
+    """Return the name of the topic that holds the promises of a sanitized topic.
+
+    >>> promises_topic("vitals.sanitized")
+    'vitals.sanitized.promises'
+    """
+    return f"{sink}.promises"
+
+
+def publish_promise(client: Client, file: PipelineFile, mechanism: Mechanism, sink: Topic) -> None:
+    """Write the promise of a pipeline, unless it is there.
+
+    It holds from the end of the sink on if releases under another one are there, else from the
+    beginning. Without a topic for it, a warning says what readers then need.
+    """
+    if file.pipeline.sink.promise == "none":
+        return
+    name = promises_topic(sink.name)
+    try:
+        problem = _publish(client, file, mechanism, sink)
+    except (KafkaUnavailable, DeliveryFailed) as error:
+        problem = f"cannot be used ({error})"
+    if problem is not None:
+        log.warning(
+            "topic %s %s, so the promise is not published and readers of %s have to be given it "
+            "(fugu explain --json). Create it with 1 partition and cleanup.policy=compact, and "
+            "grant Describe, DescribeConfigs, Read and Write on it, or write sink.promise: none",
+            name,
+            problem,
+            sink.name,
+        )
+
+
+def _publish(client: Client, file: PipelineFile, mechanism: Mechanism, sink: Topic) -> str | None:
+    """Write the promise, or return what keeps the topic from being used."""
+    name = promises_topic(sink.name)
+    topic = client.topic(name)
+    if topic is None and file.pipeline.sink.create:
+        client.create_topic(name, 1, _SETTINGS)
+        topic = client.topic(name)
+    if topic is None:
+        return "does not exist"
+    policy = (topic.settings or _SETTINGS).get("cleanup.policy")
+    if policy != "compact":
+        return f"has cleanup.policy={policy}"
+    promise = promise_of(file, mechanism, sink.identity)
+    known = [one for one in read_promises(client, topic) if one.sink.identity == sink.identity]
+    same = bool(known) and known[-1].says_the_same(promise)
+    if same:
+        if known[-1].files == promise.files:
+            return None
+        promise = promise.model_copy(update={"begins": known[-1].begins})
+    elif known:
+        bounds = bounds_of(client, sink, list(range(sink.partitions)))
+        begins = {str(partition): bound.end for partition, bound in bounds.items()}
+        promise = promise.model_copy(update={"begins": begins})
+    write_record(client, topic, promise.key, promise.value())
+    return None
+
+
+def read_promises(client: Client, topic: Topic) -> list[Promise]:
+    """Return all promises of a topic, by where they begin.
+
+    Raises `OtherVersion` where another version of Fugu wrote one.
+    """
+    found = (Promise.read(value or b"") for value in newest_values(client, topic).values())
+    return in_order(one for one in found if one is not None)
+
+
+def in_order(promises: Iterable[Promise]) -> list[Promise]:
+    """Return promises by where they begin."""
+    return sorted(promises, key=lambda one: (sum(one.begins.values()), one.key))

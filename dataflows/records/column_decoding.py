@@ -10,9 +10,7 @@ from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, RefusedReco
 from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.records.scanned.compiled_objects import Flags
 from fugu.dataflows.records.scanner import Found, Scanner
-from fugu.operators.byte_column import ByteColumn
-from fugu.operators.column import Cell, selected
-from fugu.operators.integer_column import IntegerColumn, column_of
+from fugu.operators.columns import ByteColumn, Cell, IntegerColumn, column_of, selected
 from fugu.operators.mechanism import Integers
 
 _FEW = 8

@@ -15,9 +15,13 @@ from fugu.dataflows.records.contributions import Contributions, SetContributions
 from fugu.dataflows.records.numbers import LARGEST, Numbers
 from fugu.dataflows.records.payloads import LARGEST_PAYLOAD_BYTES, Payloads
 from fugu.dataflows.records.scanned.compiled_objects import FALSE, NULL, TRUE
-from fugu.dataflows.records.scanned.compiled_payloads import sift_payloads
-from fugu.dataflows.records.scanned.compiled_symbols import SymbolTable, read_sets, read_symbols
-from fugu.dataflows.records.scanned.compiled_units import read_units
+from fugu.dataflows.records.scanned.compiled_values import (
+    SymbolTable,
+    read_sets,
+    read_symbols,
+    read_units,
+    sift_payloads,
+)
 from fugu.dataflows.records.scanned.spans import Spans
 from fugu.operators.columns import objects
 from fugu.operators.mechanism import Array, Integers

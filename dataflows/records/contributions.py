@@ -12,8 +12,8 @@ from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.json_columns import Field, json_column, written_objects
 from fugu.dataflows.records.json_fields import Record, Refused, required
 from fugu.dataflows.records.numbers import Numbers
-from fugu.dataflows.records.released_as import ReleasedAs
-from fugu.operators.byte_column import ByteColumn
+from fugu.dataflows.records.values import ReleasedAs
+from fugu.operators.columns import ByteColumn
 from fugu.operators.mechanism import Floats, Integers
 
 _DIGITS = 6

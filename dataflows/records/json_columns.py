@@ -7,7 +7,7 @@ import orjson
 
 from fugu.dataflows.records.json_fields import WORTH_JSON_WRITING
 from fugu.operators import compiled
-from fugu.operators.byte_column import ByteColumn, bytes_of
+from fugu.operators.columns import ByteColumn, bytes_of
 
 Field = bytes | ByteColumn
 """The same in every row, or a column."""
@@ -39,7 +39,7 @@ def joined(count: int, *parts: Field) -> Sequence[bytes]:
     ]
     if count < WORTH_JSON_WRITING or not compiled.available():
         return list(map(b"".join, zip(*columns, strict=True)))
-    from fugu.dataflows.records.compiled_rows import join_columns
+    from fugu.dataflows.records.compiled_writing import join_columns
 
     return join_columns(columns)
 

@@ -1,4 +1,4 @@
-"""Read single fields of a JSON object strictly: `"3"` is not `3`, `true` is not `1`."""
+"""Say why records of a schema are not read."""
 
 import re
 from collections.abc import Sequence
@@ -6,11 +6,48 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from math import floor, isfinite
+from typing import Literal
 
 import numpy as np
 
 from fugu.dataflows.base.batches import Reason
 from fugu.operators.mechanism import Integers, Releases
+
+
+class UnusableSchema(ValueError):
+    """Report that records of a schema are not read."""
+
+
+# Guess by its size in which unit a time is written, where it cannot be meant as it is read.
+#
+# What is read as a time before 1973 was written in a larger unit than the one it is read in, and
+# what is beyond the year 9999 in a smaller one. Nothing that is released is decided by this.
+
+
+EARLIEST_MEANT = 10**11
+"""The first millisecond that is taken as meant, in 1973: seconds of now are less."""
+Format = Literal["epoch-ms", "epoch-s", "rfc3339"]
+
+
+def advice(unit: Format, *, too_small: bool) -> str:
+    """Return what a time looks like that is too small, or too large, for the unit it is read in.
+
+    >>> advice("epoch-ms", too_small=True)
+    'it looks like seconds; write source.timestamp.format: epoch-s'
+    """
+    match unit, too_small:
+        case "epoch-ms", True:
+            return "it looks like seconds; write source.timestamp.format: epoch-s"
+        case "epoch-ms", False:
+            return "it looks like microseconds; producers must convert them"
+        case "epoch-s", False:
+            return "it looks like milliseconds; write source.timestamp.format: epoch-ms"
+        case _:
+            return "it is no time since 1970; look at what producers write"
+
+
+# Read single fields of a JSON object strictly: `"3"` is not `3`, `true` is not `1`.
+
 
 LATEST_TIMESTAMP = 253_402_300_799_999
 """The last millisecond of the year 9999; anything beyond is a mistake of the producer."""
@@ -140,3 +177,24 @@ class TextTimestamp(FieldTimestamp):
     def read_column(self, records: Sequence[Record]) -> list[int]:
         """Read many records."""
         return list(map(self.read, records))
+
+
+# Take the user from a field of a record, where the key of Kafka is not the user.
+
+
+def user_key(record: Record, field: str) -> bytes:
+    """Return the bytes that a producer sends as key for a text or a whole number.
+
+    >>> user_key({"user": "anna"}, "user"), user_key({"user": 4711}, "user")
+    (b'anna', b'4711')
+    """
+    return key_bytes(required(record, field), field)
+
+
+def key_bytes(user: object, field: str) -> bytes:
+    """Return the key of what a field holds; `Refused` where that names nobody."""
+    if user is None or user == "":
+        raise Refused(Reason.NO_KEY, field)
+    if isinstance(user, bool) or not isinstance(user, str | int):
+        raise Refused(Reason.WRONG_TYPE, field)
+    return str(user).encode()

@@ -13,14 +13,13 @@ import orjson
 
 from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Reason, RefusedRecords
 from fugu.dataflows.base.errors import is_of_one_record
-from fugu.dataflows.records.json_fields import Refused
+from fugu.dataflows.records.json_fields import Refused, user_key
 from fugu.dataflows.records.record_reading import (
     LARGEST_KEY_BYTES,
     RecordReading,
     event_of,
     required_key,
 )
-from fugu.dataflows.records.user_keys import user_key
 from fugu.dataflows.records.values import Value
 
 READ_TOGETHER = 256

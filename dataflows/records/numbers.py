@@ -21,9 +21,9 @@ from fugu.dataflows.records.json_fields import (
     of_wrong_type,
     required,
 )
-from fugu.dataflows.records.released_as import ReleasedAs
+from fugu.dataflows.records.values import ReleasedAs
 from fugu.operators import compiled
-from fugu.operators.byte_column import ByteColumn
+from fugu.operators.columns import ByteColumn
 from fugu.operators.mechanism import Floats, Integers, Releases
 
 LARGEST = 2**61
@@ -122,7 +122,7 @@ def decimal_column(
 ) -> ByteColumn:
     """Write each value with a fixed number of decimals, between a start and the end at its place;
     almost all of them by compiled code."""
-    from fugu.dataflows.records.compiled_numbers import UNWRITTEN, write_numbers
+    from fugu.dataflows.records.compiled_writing import UNWRITTEN, write_numbers
 
     column = write_numbers(start, values, decimals, ends, places)
     rest = np.flatnonzero(column.lengths == UNWRITTEN)

@@ -15,8 +15,8 @@ from fugu.dataflows.base.columns import NONE, OptionalByteColumn
 from fugu.dataflows.base.field_paths import released_name
 from fugu.dataflows.records.json_columns import joined, json_column
 from fugu.dataflows.records.json_fields import Record, Refused, required
-from fugu.dataflows.records.released_as import ReleasedAs
-from fugu.operators.byte_column import ByteColumn
+from fugu.dataflows.records.values import ReleasedAs
+from fugu.operators.columns import ByteColumn
 from fugu.operators.mechanism import Releases
 
 NullValue = Literal["error", "as_none"]

@@ -14,12 +14,17 @@ from fugu.dataflows.base.batches import Header, Reason
 from fugu.dataflows.base.field_paths import placed
 from fugu.dataflows.records.deduplication import event_digest
 from fugu.dataflows.records.envelopes import Debezium, Envelope
-from fugu.dataflows.records.exact_numbers import holds_no_number, rounded
-from fugu.dataflows.records.json_fields import FieldTimestamp, Record, Refused, required
-from fugu.dataflows.records.lenient_json import Lenient, lenient, trouble, why_no_json
+from fugu.dataflows.records.json_fields import FieldTimestamp, Record, Refused, required, user_key
+from fugu.dataflows.records.lenient_json import (
+    Lenient,
+    holds_no_number,
+    lenient,
+    rounded,
+    trouble,
+    why_no_json,
+)
 from fugu.dataflows.records.record_shape import RecordShape
 from fugu.dataflows.records.registered import Wire
-from fugu.dataflows.records.user_keys import user_key
 from fugu.dataflows.records.values import Values
 
 LARGEST_KEY_BYTES = 65_536

@@ -1,7 +1,4 @@
-"""Read records whose first bytes name a schema in a registry, as Confluent's serializers write.
-
-A dead letter has the id of a schema only where the registry knows it: other bytes may be anything.
-"""
+"""Read and write the id of a schema in front of content, as Confluent's serializers do."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -9,15 +6,50 @@ from dataclasses import dataclass, field
 from threading import Thread
 from typing import ClassVar, Literal, Protocol
 
+import numpy as np
 import orjson
 
 from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.files.proto_compiler import SECONDS, refuse_without_compiler
 from fugu.dataflows.records.avro import AvroSchema
-from fugu.dataflows.records.json_fields import Refused
+from fugu.dataflows.records.json_fields import Refused, UnusableSchema
 from fugu.dataflows.records.protobuf import ProtobufSchema
-from fugu.dataflows.records.schema_ids import PREFIX_BYTES, ids_in, prefix_of, schema_id
-from fugu.dataflows.records.unusable_schema import UnusableSchema
+
+MAGIC = 0
+"""The first byte."""
+PREFIX_BYTES = 5
+LARGEST_ID = 2**31 - 1
+
+
+def schema_id(content: bytes | None) -> int | None:
+    """Return the id of the schema that content begins with; None for what no registry gives."""
+    if content is None or len(content) < PREFIX_BYTES or content[0] != MAGIC:
+        return None
+    number = int.from_bytes(content[1:PREFIX_BYTES], "big")
+    return number if number <= LARGEST_ID else None
+
+
+def prefix_of(number: int) -> bytes:
+    """Return what stands in front of content that is written by a schema."""
+    return bytes([MAGIC]) + number.to_bytes(PREFIX_BYTES - 1, "big")
+
+
+def ids_in(contents: Iterable[bytes | None]) -> set[int]:
+    """Return the ids of all schemas that some of these begin with."""
+    if not isinstance(contents, OptionalByteColumn):
+        return {one for content in contents if (one := schema_id(content)) is not None}
+    begins = contents.begins[contents.lengths >= PREFIX_BYTES]
+    heads = contents.content[begins[:, None] + np.arange(PREFIX_BYTES)].astype(np.int64)
+    numbers = np.unique(heads @ 256 ** np.arange(PREFIX_BYTES - 1, -1, -1))
+    return set(numbers[numbers <= LARGEST_ID].tolist())  # and MAGIC is 0
+
+
+# Read records whose first bytes name a schema in a registry, as Confluent's serializers write.
+#
+# A dead letter has the id of a schema only where the registry knows it: other bytes may be
+# anything.
+
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from fugu.dataflows.records.json_columns import joined
 from fugu.dataflows.records.numbers import Numbers, decimal_column, decimals_of
-from fugu.dataflows.records.released_as import ReleasedAs
-from fugu.operators.byte_column import ByteColumn
+from fugu.dataflows.records.values import ReleasedAs
+from fugu.operators.columns import ByteColumn
 from fugu.operators.mechanism import Floats, Releases
 
 SAID = ("published", "standard_error", "spent_rho", "remaining_rho", "budget_exhausted")
@@ -89,8 +89,7 @@ class Series(Numbers):
 
 def _significant(values: Floats, write: Callable[[float], bytes]) -> ByteColumn:
     """Return what `write` gives for each value; almost all of it by compiled code."""
-    from fugu.dataflows.records.compiled_numbers import UNWRITTEN
-    from fugu.dataflows.records.compiled_significant_digits import write_significant
+    from fugu.dataflows.records.compiled_writing import UNWRITTEN, write_significant
 
     column = write_significant(values)
     rest = np.flatnonzero(column.lengths == UNWRITTEN)

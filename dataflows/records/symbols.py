@@ -1,4 +1,4 @@
-"""Write releases of symbols as JSON: one symbol, a list or a set, with a confidence or without."""
+"""Read symbols, and write releases of them: one symbol, a set, or half of an alphabet."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.json_fields import ENDS, WORTH_JSON_WRITING, ends, kinds_of
-from fugu.dataflows.records.released_as import ReleasedAs
+from fugu.dataflows.records.values import ReleasedAs
 from fugu.operators import compiled
-from fugu.operators.byte_column import ByteColumn
+from fugu.operators.columns import ByteColumn
 from fugu.operators.mechanism import Array, Integers, Releases
+from fugu.operators.responses.hadamard_response import HadamardResponse
+
+# Write releases of symbols as JSON: one symbol, a list or a set, with a confidence or without.
+
 
 _STEPS = 10_000
 _CONFIDENCES = [*(b"%.4f" % (step / _STEPS) for step in range(_STEPS + 1)), b"null"]
@@ -41,7 +45,7 @@ class _SymbolWriter(Alphabet):
         """Write rows of items, each with the end at its place; None where a loop is to do it."""
         if len(items) < WORTH_JSON_WRITING or not compiled.available():
             return None
-        from fugu.dataflows.records.compiled_symbols import write_symbols
+        from fugu.dataflows.records.compiled_writing import write_symbols
 
         start = self._start + self._before
         ends = self._after if after is None else after
@@ -156,3 +160,64 @@ def _confidences(releases: Releases) -> Integers:
     confidence = releases.annotations["confidence"]
     steps = np.where(np.isnan(confidence), _NO_CONFIDENCE, np.floor(confidence * _STEPS + 0.5))
     return steps.astype(np.int64) + len(_CONFIDENCES) * kinds_of(releases)
+
+
+# Write reports of symbols as JSON: a set, and the epsilon that its bits were flipped with.
+
+
+class SymbolReports(SymbolSets):
+    """Write each report as the list of symbols whose bits are set, and its epsilon in nats.
+
+    >>> bits, epsilon = np.array([[True, False, True]]), np.array([0.125])
+    >>> SymbolReports("zone", ["rest", "light", "vigorous"]).write(
+    ...     Releases(bits, {"epsilon": epsilon}, np.array([1]))
+    ... )
+    [b'{"zone":["rest","vigorous"],"epsilon":0.125,"repeated":true}']
+    """
+
+    released_as: ClassVar[ReleasedAs] = "report"
+
+    def write(self, releases: Releases) -> Sequence[bytes]:
+        """Write one JSON object per release."""
+        if not len(releases.values):
+            return []
+        distinct, which = np.unique(releases.annotations["epsilon"], return_inverse=True)
+        told = [b'],"epsilon":%.9g' % nats for nats in distinct.tolist()]
+        after = [one + end for end in ENDS for one in told]
+        places = which + len(told) * kinds_of(releases)
+        members = np.where(releases.values, np.arange(self.size), -1)
+        columns = self._columns(members, places, ByteColumn.of(after))
+        if columns is not None:
+            return columns
+        return [
+            self._start + b"[" + b",".join(compress(self._symbols, bits)) + after[place]
+            for bits, place in zip(releases.values.tolist(), places.tolist(), strict=True)
+        ]
+
+
+# Write halves of an alphabet as JSON: the row of a Hadamard matrix that names them, and a sign.
+
+
+class HadamardHalves(Alphabet):
+    """Write each release as the number of a row, and its sign.
+
+    >>> import numpy as np
+    >>> halves = HadamardHalves("zone", ["rest", "light", "vigorous"])
+    >>> halves.write(Releases(halves.response.decoded(np.array([2]), np.array([0]))))
+    [b'{"zone":[2,-1]}']
+    """
+
+    released_as: ClassVar[ReleasedAs] = "half"
+
+    @cached_property
+    def response(self) -> HadamardResponse:
+        """Return the law whose rows and signs are written; epsilon does not matter here."""
+        return HadamardResponse(self.size, 1.0)
+
+    def write(self, releases: Releases) -> Sequence[bytes]:
+        """Write one JSON object per release."""
+        rows, signs = self.response.coded(releases.values)
+        return [
+            b"%b[%d,%d]%b" % (self._start, row, 2 * sign - 1, end)
+            for row, sign, end in zip(rows.tolist(), signs.tolist(), ends(releases), strict=True)
+        ]

@@ -1,13 +1,23 @@
-"""Say what a mechanism needs to read its values from records, and to write them as JSON."""
+"""Name the ways in which a release shows its value, for those who read it."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 from numpy.typing import DTypeLike
 
 from fugu.dataflows.records.json_fields import Record
-from fugu.dataflows.records.released_as import ReleasedAs
 from fugu.operators.mechanism import Releases
+
+ReleasedAs = Literal[
+    "symbol", "symbols", "set", "report", "half", "number", "series", "payload", "figures", "person"
+]
+"""One symbol; a list, one for each record; a set; a set with its epsilon; a row of the Hadamard
+matrix and a sign; a number; a number with its error bar; an envelope around a true value; figures
+of groups; points of a person and a category."""
+
+
+# Say what a mechanism needs to read its values from records, and to write them as JSON.
+
 
 Value = int | bytes | tuple[int, int] | None
 

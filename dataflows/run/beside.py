@@ -12,7 +12,7 @@ from fugu.dataflows.copies.forwarding import Forwarder
 from fugu.dataflows.flows.partitions import PartitionsPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.kafka.client import CopyClient
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.run.causes import cause
 from fugu.dataflows.state.same_topics import SameTopics
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from threading import Thread
 
 from fugu.dataflows.base.errors import NO_RESTART_HELPS
-from fugu.dataflows.monitoring.report import Report
+from fugu.dataflows.monitoring.health import Report
 from fugu.dataflows.run.back_off import BackOff
 
 _SILENCE_SECONDS = 10.0

@@ -22,8 +22,8 @@ from fugu.dataflows.base.errors import (
     GivenAway,
     ShutOut,
     exit_code,
+    native_stderr_hidden,
 )
-from fugu.dataflows.base.native_stderr import native_stderr_hidden
 from fugu.dataflows.copies.copy import Copy
 from fugu.dataflows.copies.dataflow import EPOCH, dataflow_of
 from fugu.dataflows.copies.instance import changing, instance, merging
@@ -38,8 +38,8 @@ from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.client import identity_of
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.monitor import Monitor
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.pseudonyms import Pseudonyms
+from fugu.dataflows.pipeline.config import PipelineFile
+from fugu.dataflows.publishing.envelope import Pseudonyms
 from fugu.dataflows.run.beside import refuse_by_user, written_by_user
 from fugu.dataflows.run.causes import cause, collect_garbage_seldom
 from fugu.dataflows.run.link import Link

@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Sequence
 
 from fugu.dataflows.base.metrics import PROCESS_RESTARTS, REFUSED_STARTS, START_TIME, Metrics
-from fugu.dataflows.monitoring.refused_starts import RefusedStarts
+from fugu.dataflows.monitoring.monitor import RefusedStarts
 from fugu.dataflows.monitoring.server import serve
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.run.child import Child
 
 

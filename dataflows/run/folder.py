@@ -22,7 +22,7 @@ from fugu.dataflows.base.errors import NO_RESTART_HELPS, ConfigurationError, Fug
 from fugu.dataflows.base.logs import LogFormat
 from fugu.dataflows.flows.changed_file import require_going_on
 from fugu.dataflows.kafka.source import StopFlag
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.run.child import Child
 from fugu.dataflows.run.endpoint import Endpoint
 from fugu.dataflows.run.stopping import GRACE_SECONDS, stop_on_signals

@@ -26,7 +26,7 @@ from fugu.dataflows.flows.repartitioning import COMMAND, Repartitioned, repartit
 from fugu.dataflows.flows.state_directories import root_directory
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.monitoring.notices import Kind
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.state.directory import exchanging
 from fugu.dataflows.state.durable_file import replace_durably
 

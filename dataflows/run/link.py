@@ -13,7 +13,7 @@ from contextlib import suppress
 from select import select
 from threading import Thread, Timer
 
-from fugu.dataflows.monitoring.report import Report
+from fugu.dataflows.monitoring.health import Report
 from fugu.dataflows.run.stopping import GRACE_SECONDS
 
 REPORT_SECONDS = 1.0

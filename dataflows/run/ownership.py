@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from fugu.dataflows.base.errors import StateInUse
 from fugu.dataflows.flows.state_directories import all_directories, root_directory
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.run.stopping import GRACE_SECONDS
 from fugu.dataflows.state.directory import StateDirectory
 

@@ -13,7 +13,7 @@ from threading import Event, Thread
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.kafka.schema_registry import RegistrySection
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.source_section import RecordFormat
 
 _LOOK_SECONDS = 10.0

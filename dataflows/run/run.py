@@ -24,8 +24,7 @@ from bytewax.recovery import (
 )
 from bytewax.run import cli_main
 
-from fugu.dataflows.base.errors import ConfigurationError, ShutOut
-from fugu.dataflows.base.native_stderr import native_stderr_hidden
+from fugu.dataflows.base.errors import ConfigurationError, ShutOut, native_stderr_hidden
 from fugu.dataflows.copies.instance import instance
 from fugu.dataflows.flows.plan import Plan, Shard, require_held_now
 from fugu.dataflows.flows.sections import end_of, is_merged
@@ -33,7 +32,7 @@ from fugu.dataflows.flows.starting import prepared, prepared_after_a_look
 from fugu.dataflows.kafka.client import publishing_in_words
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.monitor import Monitor
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.run.beside import refuse_by_user, written_by_user
 from fugu.dataflows.run.causes import cause, collect_garbage_seldom
 from fugu.dataflows.run.copying import copied_flow

@@ -8,8 +8,8 @@ from contextlib import closing
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.base.logs import LogFormat
 from fugu.dataflows.flows.sections import is_merged
-from fugu.dataflows.monitoring.refused_starts import RefusedStarts
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.monitoring.monitor import RefusedStarts
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.run.child import Child
 from fugu.dataflows.run.dealing import dealt, numbered
 from fugu.dataflows.run.endpoint import Endpoint

@@ -13,13 +13,11 @@ import numpy as np
 
 from fugu.dataflows.base.errors import FuguError, UnsafeRelease
 from fugu.dataflows.stages.log_entries import Entry
-from fugu.dataflows.stages.open_parts import OpenParts
-from fugu.dataflows.stages.progress import Progress
-from fugu.dataflows.stages.window_people import WindowPeople
-from fugu.dataflows.stages.windows import AnonymousWindow, WindowTable
+from fugu.dataflows.stages.merging import OpenParts, Progress
+from fugu.dataflows.stages.windows import AnonymousWindow, WindowPeople, WindowTable
 from fugu.dataflows.state.row_block import read, written
 from fugu.operators.anonymity.anonymization import AttackSucceeded
-from fugu.operators.anonymity.infeasible import Infeasible, check_size
+from fugu.operators.anonymity.knowledge import Infeasible, check_size
 from fugu.operators.anonymity.windows import AnonymizedWindows, written_table
 from fugu.operators.mechanism import Inputs
 from fugu.operators.randomness import DrawScope, tick_position

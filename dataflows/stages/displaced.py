@@ -13,15 +13,12 @@ from fugu.dataflows.base.batches import DeadLetters, Reason, Sanitized
 from fugu.dataflows.base.ticks import CLOSED, TIME, Passed, Ticks
 from fugu.dataflows.records.payloads import LARGEST_PAYLOAD_BYTES
 from fugu.dataflows.stages import per_tick
-from fugu.dataflows.stages.epoch_end import end_epochs
-from fugu.dataflows.stages.per_tick import PerTick
-from fugu.dataflows.stages.tick_releases import TickReleases
+from fugu.dataflows.stages.per_tick import PerTick, TickReleases
+from fugu.dataflows.stages.stage import end_epochs
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.byte_column import ByteColumn
-from fugu.operators.columns import put, taken
+from fugu.operators.columns import ByteColumn, put, taken
 from fugu.operators.mechanism import Array, Inputs, Integers, Mechanism, Releases, State
-from fugu.operators.temporal.payloads import is_there
-from fugu.operators.temporal.temporal_perturbation import End, TemporalPerturbation
+from fugu.operators.temporal.temporal_perturbation import End, TemporalPerturbation, is_there
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,75 @@
-"""Read and write the internal log: sums of partitions or people of windows, policies, marks, plans,
-moves, and what users are asked.
+"""Write what the users of one source partition contributed to a tick, exactly.
 
-
-It is the only input of the merge, and so the one place that says what came before what. What it
-holds is raw data of the trusted zone, with access rules of its own.
+A tick to which nobody contributed has an entry in the log too, because the merge waits for it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
 
 from fugu.dataflows.base.errors import FuguError, OtherVersion, StartRefused
-from fugu.dataflows.stages.partial_sums import PartialSums
-from fugu.dataflows.stages.window_people import WindowPeople
-from fugu.dataflows.state.row_block import read, written
-from fugu.operators.ldp_ids.instruction import Instruction
+from fugu.dataflows.stages.windows import WindowPeople
+from fugu.dataflows.state.row_block import Body, read, written
+from fugu.operators.ldp_ids.reporting import Instruction
+from fugu.operators.mechanism import Array, Integers
+
+_TYPES = ("<i1", "<i2", "<i4", "<i8")
+
+
+@dataclass(frozen=True)
+class PartialSums:
+    """Hold the sums of the groups to which somebody contributed; so many ticks right before this
+    one were `skipped`, to which nobody can have contributed."""
+
+    partition: int
+    tick: int
+    groups: Integers
+    sums: Integers
+    skipped: int = 0
+    part: ClassVar[int] = 0
+
+    def encoded(self) -> bytes:
+        """Return the block that the log holds, with groups as steps from one to the next.
+
+        Both are as narrow as they can be, so that 2^17 groups fit a Kafka message of a megabyte.
+        """
+        steps, sums = (_narrowed(part) for part in (np.diff(self.groups, prepend=0), self.sums))
+        header = {
+            "partition": self.partition,
+            "tick": self.tick,
+            "groups": len(steps),
+            "types": [steps.dtype.str, sums.dtype.str],
+            **({"skipped": self.skipped} if self.skipped else {}),
+        }
+        return written(header, [steps.tobytes(), sums.tobytes()])
+
+    @classmethod
+    def of(cls, header: dict[str, Any], body: Body) -> "PartialSums":
+        """Return what a block of `encoded` holds."""
+        steps, sums = (
+            body.take(header["groups"], kind).astype(np.int64) for kind in header["types"]
+        )
+        place, skipped = (header["partition"], header["tick"]), header.get("skipped", 0)
+        return cls(*place, np.cumsum(steps), sums, skipped)
+
+
+def _narrowed(integers: Integers) -> Array:
+    """Return integers in the narrowest type that holds all of them, little-endian."""
+    low, high = integers.min(initial=0), integers.max(initial=0)
+    narrowest = next(
+        kind for kind in _TYPES if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max
+    )
+    return integers.astype(narrowest)
+
+
+# Read and write the internal log: sums of partitions or people of windows, policies, marks, plans,
+# moves, and what users are asked.
+#
+#
+# It is the only input of the merge, and so the one place that says what came before what. What it
+# holds is raw data of the trusted zone, with access rules of its own.
+
 
 _LARGEST_NUMBER = 2**60
 
@@ -158,3 +215,58 @@ MOVED_KEY = b"partitions moved"
 replay what it has not written itself."""
 ASKING_KEY = b"asking"
 """The key of what users are asked."""
+
+
+# Hold complete ticks back until the topic of policies is known to cover them.
+#
+# A tick is complete with the entry of the internal log that brings the last of its partial sums.
+# It may be released once a mark (`PoliciesCovered`) behind that entry says that the topic of
+# policies was read to an end asked for after the entry was there. So whatever stood in that topic
+# before the last partial sum was written, stands in the log before the mark, and is told to the
+# mechanism before the tick is released. All of this is a function of the log: a replay holds back
+# the same ticks until the same marks, whatever the topic of policies holds by then.
+
+
+_MOST = 1_000
+"""Entries that are remembered; ticks of others wait for the next entry that is."""
+
+
+@dataclass
+class Coverage:
+    """Hold up to which tick all are covered, and with which entries further ones were complete.
+
+    `waiting` holds offsets of the log, and the last tick that was complete with each; both rise.
+    """
+
+    covered: int | None = None
+    waiting: list[tuple[int, int]] = field(default_factory=list)
+
+    def complete(self, tick: int, offset: int) -> None:
+        """Take in that all ticks up to this one are complete with the entry at `offset`.
+
+        Of too many entries every second one is forgotten; its ticks then wait for a later mark.
+        """
+        known = self.waiting[-1][1] if self.waiting else self.covered
+        if known is None or tick > known:
+            self.waiting.append((offset, tick))
+        if len(self.waiting) > _MOST:
+            del self.waiting[:-1:2]
+
+    def cover(self, offset: int) -> None:
+        """Take in a mark: ticks that were complete up to `offset` may be released."""
+        while self.waiting and self.waiting[0][0] <= offset:
+            _, self.covered = self.waiting.pop(0)
+
+    def allows(self, tick: int) -> bool:
+        """Return whether a tick may be released."""
+        return self.covered is not None and tick <= self.covered
+
+    def plain(self) -> list[Any]:
+        """Return it as a header holds it."""
+        return [self.covered, self.waiting]
+
+    @classmethod
+    def of(cls, plain: list[Any]) -> "Coverage":
+        """Return what `plain` gave."""
+        covered, waiting = plain
+        return cls(covered, [(offset, tick) for offset, tick in waiting])

@@ -1,33 +1,26 @@
-"""Merge partial sums: release every tick once all source partitions have closed it.
-
-A change of policies is the mechanism's to apply, at the next tick that is released; where policies
-change while a pipeline runs, ticks wait until all changes before them are known (`coverage`). The
-merge is a function of the log's prefix alone: which partition wrote first never shows. A partition
-that falls silent holds everybody up, because whether it is still writing is nothing that the log
-says.
-"""
+"""Merge partial sums: release every tick once all source partitions have closed it."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 
 from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.stages.coverage import Coverage
+from fugu.dataflows.stages.bounding import Partial, Told
 from fugu.dataflows.stages.log_entries import (
     Asking,
+    Coverage,
     Entry,
     MechanismPlan,
+    PartialSums,
     PartitionsMoved,
     PoliciesCovered,
     PolicyChange,
 )
-from fugu.dataflows.stages.open_ticks import OpenTicks
-from fugu.dataflows.stages.partial_sums import PartialSums
-from fugu.dataflows.stages.progress import Progress
-from fugu.dataflows.state.row_block import column_bytes, described, read, written
+from fugu.dataflows.state.row_block import Body, column_bytes, described, read, written
 from fugu.operators.ldp_ids.reporting import CollectingMechanism
 from fugu.operators.mechanism import (
     ChangeableMechanism,
@@ -40,6 +33,205 @@ from fugu.operators.mechanism import (
     TimedMechanism,
 )
 from fugu.operators.randomness import DrawScope, tick_position
+
+# Follow how far the partitions of an aggregate have told their ticks, and which one is the next.
+#
+# Ticks are released in order once every partition has told them. A partition that has not begun
+# when another one has counts as empty until its first tick. None is left out but those that every
+# partition skipped: nothing can be in them, wherever.
+
+
+_EVER = -(2**62)
+
+
+@dataclass
+class Progress:
+    """Hold how far all partitions have told their ticks.
+
+    `last`: up to which tick every partition that has begun has told all; `beyond`: ticks that it
+    has told further on, and the first of those that each stands for; `skipped`: partition, first
+    and last of ticks that were skipped; `following`: the tick to be released next.
+    """
+
+    last: dict[int, int] = field(default_factory=dict)
+    beyond: dict[tuple[int, int], int] = field(default_factory=dict)
+    skipped: list[tuple[int, int, int]] = field(default_factory=list)
+    following: int | None = None
+
+    def knows(self, partition: int, tick: int) -> bool:
+        """Return whether a partition told a tick before."""
+        return (partition, tick) in self.beyond or tick <= self.last.get(partition, tick - 1)
+
+    def told(self, partition: int, tick: int, skipped: int) -> bool:
+        """Take in that a partition told a tick, and skipped some before; return whether that is
+        new."""
+        last, first = self.last, tick - skipped
+        if self.knows(partition, tick):
+            return False
+        if partition not in last:
+            self.following = first if self.following is None else min(self.following, first)
+            last[partition] = first - 1
+            self.skipped.append((partition, _EVER, first - 1))
+        if skipped:
+            self.skipped.append((partition, first, tick - 1))
+        self.beyond[partition, tick] = first
+        starts = {start: end for (whose, end), start in self.beyond.items() if whose == partition}
+        while (end := starts.get(last[partition] + 1)) is not None:
+            last[partition] = end
+            del self.beyond[partition, end]
+        return True
+
+    def join(self, partition: int, tick: int) -> None:
+        """Take in a partition that was added, and that has nothing to tell up to this tick."""
+        if partition not in self.last:
+            self.last[partition] = tick
+            self.skipped.append((partition, _EVER, tick))
+
+    def complete(self, partitions: int) -> int | None:
+        """Return the last tick up to which each of these partitions has told all."""
+        return min(self.last.values()) if len(self.last) == partitions else None
+
+    def next_of(self, partitions: int) -> int | None:
+        """Return the tick that each of these partitions has told, and not every one has skipped."""
+        complete = self.complete(partitions)
+        if complete is None or self.following is None:
+            return None
+        while True:
+            ends = [end for _, first, end in self.skipped if first <= self.following <= end]
+            if len(ends) < partitions:
+                break
+            self.following = min(ends) + 1
+        self.skipped = [one for one in self.skipped if one[2] >= self.following]
+        return self.following if self.following <= complete else None
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as a header holds it."""
+        return {
+            "last": sorted(self.last.items()),
+            "beyond": sorted([*place, first] for place, first in self.beyond.items()),
+            "skipped": sorted(self.skipped),
+            "following": self.following,
+        }
+
+    @classmethod
+    def of(cls, header: dict[str, Any]) -> "Progress":
+        """Return what `plain` gave."""
+        return cls(
+            dict(header["last"]),
+            {(partition, tick): first for partition, tick, first in header["beyond"]},
+            [(partition, first, last) for partition, first, last in header["skipped"]],
+            header["following"],
+        )
+
+
+# Keep what partitions told of ticks that are not released: what a merge waits with, however long.
+#
+# Parts are kept as they came and written to a log of their own: each once, and not again with
+# every snapshot while a partition is silent.
+
+
+class OpenParts(Generic[Told]):
+    """Keep parts by tick; those of ticks that were released are gone."""
+
+    def __init__(self, read_part: Callable[[dict[str, Any], Body], Told]) -> None:
+        self._read_part = read_part
+        self._parts: dict[int, list[Told]] = defaultdict(list)
+        self._added: list[Told] = []
+        self._released: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    @property
+    def ticks(self) -> list[int]:
+        """Return the ticks that something is kept about."""
+        return list(self._parts)
+
+    def keep(self, part: Told) -> None:
+        """Keep a part until its tick is released."""
+        self._parts[part.tick].append(part)
+        self._added.append(part)
+
+    def of(self, tick: int) -> list[Told]:
+        """Return all that there is about a tick."""
+        return self._parts.get(tick, [])
+
+    def take(self, tick: int) -> list[Told]:
+        """Return all that there is about a tick, which is not kept any longer."""
+        self._released.append(tick)
+        return self._parts.pop(tick, [])
+
+    def take_changes(self) -> bytes:
+        """Return a block with what was added and is still there, and what is gone, since the last
+        one."""
+        added = [part for part in self._added if part.tick in self._parts]
+        block = _block(added, self._released)
+        self._added, self._released = [], []
+        return block
+
+    def take_everything(self) -> bytes:
+        """Return a block that makes all of it when applied to nothing."""
+        self._added, self._released = [], []
+        return _block((one for tick in sorted(self._parts) for one in self._parts[tick]), [])
+
+    def apply(self, block: bytes) -> None:
+        """Apply the next block; `StartRefused` if it is damaged."""
+        header, body = read(block)
+        for tick in header["released"]:
+            self._parts.pop(tick, None)
+        for content in body.take_each(header["added"]):
+            part = self._read_part(*read(content))
+            self._parts[part.tick].append(part)
+
+
+def _block(added: Iterable[Partial], released: list[int]) -> bytes:
+    parts = [part.encoded() for part in added]
+    return written({"added": [len(part) for part in parts], "released": released}, parts)
+
+
+# Keep partial sums of ticks that are not released, in groups that somebody contributed to.
+#
+# Those of a tick that is complete and waits are kept as one.
+
+
+class OpenTicks(OpenParts[PartialSums]):
+    """Keep partial sums by tick."""
+
+    def __init__(self) -> None:
+        super().__init__(PartialSums.of)
+
+    def add(self, partial: PartialSums) -> None:
+        """Keep it, unless nobody contributed."""
+        if len(partial.groups):
+            self.keep(partial)
+
+    def join(self, tick: int, groups: int) -> None:
+        """Keep one sum of all that there is about a tick: nothing more comes."""
+        if len(parts := self.of(tick)) > 1:
+            total = _total(parts, groups)
+            some = np.flatnonzero(total)
+            self._parts[tick] = [PartialSums(0, tick, some, total[some])]
+
+    def release(self, tick: int, groups: int) -> Integers:
+        """Return the sum of all that there is about a tick, which is not kept any longer."""
+        return _total(self.take(tick), groups)
+
+
+def _total(parts: list[PartialSums], groups: int) -> Integers:
+    total = np.zeros(groups, dtype=np.int64)
+    for partial in parts:
+        total[partial.groups] += partial.sums
+    return total
+
+
+# Merge partial sums: release every tick once all source partitions have closed it.
+#
+# A change of policies is the mechanism's to apply, at the next tick that is released; where
+# policies change while a pipeline runs, ticks wait until all changes before them are known
+# (`coverage`). The merge is a function of the log's prefix alone: which partition wrote first
+# never shows. A partition that falls silent holds everybody up, because whether it is still
+# writing is nothing that the log says.
+
 
 log = logging.getLogger(__name__)
 

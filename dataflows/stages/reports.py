@@ -17,7 +17,7 @@ from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.stages import per_tick
 from fugu.dataflows.stages.per_tick import PerTick
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.byte_column import ByteColumn
+from fugu.operators.columns import ByteColumn
 from fugu.operators.mechanism import (
     Array,
     Inputs,
@@ -28,8 +28,7 @@ from fugu.operators.mechanism import (
     State,
 )
 from fugu.operators.multi_step import running
-from fugu.operators.randomness import tick_position
-from fugu.operators.secret import SECRET_BYTES, Secret
+from fugu.operators.randomness import SECRET_BYTES, Secret, tick_position
 from fugu.operators.temporal.temporal_perturbation import End
 from fugu.operators.wevent_local.window_reports import WindowReports
 

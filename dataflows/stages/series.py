@@ -17,8 +17,7 @@ from fugu.dataflows.records.series import SAID
 from fugu.dataflows.stages import per_tick
 from fugu.dataflows.stages.per_tick import PerTick
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.byte_column import ByteColumn
-from fugu.operators.columns import joined, taken
+from fugu.operators.columns import ByteColumn, joined, taken
 from fugu.operators.mechanism import Array, Inputs, Mechanism, Releases, State
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.temporal.temporal_perturbation import End

@@ -1,27 +1,31 @@
-"""Sum what users contribute to a tick: each at most once, the latest record by offset counts.
+"""Sum what users contribute to a tick, and bring partitions to one tick where people move."""
 
-When stream time has passed a tick, the contributions to it are summed by group. Whether a record is
-late or too far ahead depends on the times of records before it in its partition, and never on how
-they were cut into batches.
-
-Under a personal cap a person counts in a limited number of ticks of a period. Ticks close in order,
-so the earliest ones count, and whoever has counted often enough adds nothing. Nobody is told. A row
-is kept until the period of the last record in it is over, whatever its records held.
-"""
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import ClassVar
 
 import numpy as np
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.base.ticks import CLOSED, NO_TICK, TIME, UNTOLD, Ticks
-from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.base.ticks import CLOSED, NO_TICK, TIME, UNTOLD, Clock, Ticks, told
 from fugu.dataflows.stages.bounding import Bounding, cells_of
-from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.log_entries import PartialSums, PartitionsMoved
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array, Integers, State
 from fugu.operators.personal_cap import Booleans, PersonalCap
+
+# Sum what users contribute to a tick: each at most once, the latest record by offset counts.
+#
+# When stream time has passed a tick, the contributions to it are summed by group. Whether a record
+# is late or too far ahead depends on the times of records before it in its partition, and never on
+# how they were cut into batches.
+#
+# Under a personal cap a person counts in a limited number of ticks of a period. Ticks close in
+# order, so the earliest ones count, and whoever has counted often enough adds nothing. Nobody is
+# told. A row is kept until the period of the last record in it is over, whatever its records held.
+
 
 COUNTED = "counted"
 """Names the column that remembers when people counted last, and how often."""
@@ -131,3 +135,61 @@ def cells(ticks: Ticks, rows: int, cap: PersonalCap | None = None) -> State:
     nothing = np.zeros((), dtype=np.int64)
     columns = cells_of(ticks, rows, {"group": nothing, "amount": nothing})
     return columns if cap is None else {**columns, COUNTED: cap.start(rows)}
+
+
+# Bring the partitions of an aggregate to one tick, behind which people may be in other partitions.
+#
+# Partitions close ticks each by its own stream time, so the rows of a person who moves would come
+# to ticks that the new partition has told already, or would be told twice. Hence all partitions
+# close up to the last tick that one of them has closed, and tell what they hold of these. A
+# contribution to a later tick moves with the row that holds it. So nobody counts twice in a tick,
+# wherever records of one person come. What the merge is told is a function of the states of the
+# partitions.
+#
+# Where one clock moves time, a wrong one may have begun it, far ahead, before it told a tick. Such
+# a partition goes by the others, and drops what it holds of its own time.
+
+
+@dataclass(frozen=True)
+class BroughtTogether:
+    """Hold the tables of all partitions, which stand at one tick, and entries for the log."""
+
+    tables: dict[int, RowTable]
+    entries: list[bytes]
+    last: int | None
+
+
+def brought_together(
+    stage: Summing, tables: Mapping[int, RowTable], before: int, after: int
+) -> BroughtTogether:
+    """Close the same ticks in all partitions of `before`, and tell that there will be `after`.
+
+    The given tables are used up.
+    """
+    clocks = [one.clock for one in tables.values() if CLOSED in one.clock]
+    last = _common_tick(stage.ticks, clocks)
+    all_at_one = bool(clocks) and all(told(one) is None and one[CLOSED] == last for one in clocks)
+    begun, told_up_to = (dict(clocks[0]), None) if all_at_one else ({}, last)
+    together, entries = dict[int, RowTable](), list[bytes]()
+    for partition in range(before):
+        table = tables[partition] if partition in tables else RowTable(stage.start)
+        table.clock = table.clock or dict(begun)
+        if told_up_to is not None:
+            told_now = stage.close_up_to(partition, table, told_up_to)
+            entries += [one.encoded() for one in told_now]
+        together[partition] = stage.living(table)
+    entries.append(PartitionsMoved(after, told_up_to).encoded())
+    return BroughtTogether(together, entries, told_up_to)
+
+
+def _common_tick(ticks: Ticks, clocks: Sequence[Clock]) -> int | None:
+    """Return the last tick that a partition has told.
+
+    A clock that has only begun time may be wrong, and decides nothing for other partitions. Where
+    there are no others, those that are near the first one count.
+    """
+    standing = [tick for clock in clocks if (tick := told(clock)) is not None]
+    if standing or not clocks:
+        return max(standing, default=None)
+    first = min(clocks, key=itemgetter(CLOSED))
+    return max(clock[CLOSED] for clock in clocks if clock[CLOSED] <= ticks.last(first))

@@ -20,7 +20,7 @@ from fugu.dataflows.state.compiled_key_table import (
     put_rows,
     remove_rows,
 )
-from fugu.operators.byte_column import ByteColumn, Bytes, bytes_of
+from fugu.operators.columns import ByteColumn, Bytes, bytes_of
 from fugu.operators.compiled.compiling import read_only
 from fugu.operators.mechanism import Integers, Words
 

@@ -13,7 +13,7 @@ once.
 import numpy as np
 
 from fugu.dataflows.state.compiled_siphash import sip_hash, word_at
-from fugu.operators.byte_column import Bytes
+from fugu.operators.columns import Bytes
 from fugu.operators.compiled.compiling import entry_point, part
 from fugu.operators.mechanism import Integers, Words
 

@@ -6,7 +6,7 @@ Python hashes its own strings.
 
 import numpy as np
 
-from fugu.operators.byte_column import Bytes
+from fugu.operators.columns import Bytes
 from fugu.operators.compiled.compiling import inlined, part
 
 _Four = tuple[np.uint64, np.uint64, np.uint64, np.uint64]

@@ -8,12 +8,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from fugu.dataflows.base.errors import (
-    NEW_PIPELINE,
-    OVER_NEW_RECORDS,
-    OtherVersion,
-    StartRefused,
-)
+from fugu.dataflows.base.errors import NEW_PIPELINE, OVER_NEW_RECORDS, OtherVersion, StartRefused
 
 FORMAT: Final = 3
 """The format that this version writes, and the only one that it reads."""

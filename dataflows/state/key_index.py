@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from fugu.operators import compiled
-from fugu.operators.byte_column import ByteColumn
+from fugu.operators.columns import ByteColumn
 from fugu.operators.mechanism import Integers
 
 NO_ROW = -1

@@ -16,8 +16,7 @@ from pickletools import genops
 
 from bytewax.recovery import init_db_dir
 
-from fugu.dataflows.base.errors import NEW_PIPELINE, FuguError, StartRefused
-from fugu.dataflows.base.native_stderr import native_stderr_hidden
+from fugu.dataflows.base.errors import NEW_PIPELINE, FuguError, StartRefused, native_stderr_hidden
 
 _RESUMES_AT = """
     (

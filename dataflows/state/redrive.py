@@ -22,8 +22,7 @@ from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.state.durable_file import replace_durably, sync_folder
 from fugu.dataflows.state.row_block import number_bytes, read, string_bytes, written
 from fugu.dataflows.state.row_log import blocks, framed
-from fugu.operators.byte_column import ByteColumn
-from fugu.operators.integer_column import IntegerColumn, column_of
+from fugu.operators.columns import ByteColumn, IntegerColumn, column_of
 from fugu.operators.mechanism import Integers
 
 FOLDER = "redrive"

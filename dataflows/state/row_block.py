@@ -15,7 +15,7 @@ import numpy as np
 import orjson
 
 from fugu.dataflows.base.errors import OtherVersion, StartRefused
-from fugu.operators.byte_column import ByteColumn
+from fugu.operators.columns import ByteColumn
 from fugu.operators.mechanism import Array, State
 
 BLOCK_FORMAT = 2

@@ -25,9 +25,7 @@ from fugu.dataflows.state.row_block import (
     written,
 )
 from fugu.dataflows.state.spent_rows import DIGEST_BYTES, SpentRows
-from fugu.operators.byte_column import ByteColumn
-from fugu.operators.column import selected
-from fugu.operators.columns import joined, put, taken
+from fugu.operators.columns import ByteColumn, joined, put, selected, taken
 from fugu.operators.mechanism import Array, ExhaustibleMechanism, Integers, State
 
 Start = Callable[[int], State]

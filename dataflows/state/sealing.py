@@ -14,9 +14,8 @@ from hmac import compare_digest
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.install import install
-from fugu.operators.byte_fields import encode_fields
-from fugu.operators.keyed_prefix import KeyedPrefix
-from fugu.operators.secret import Secret
+from fugu.operators.columns import encode_fields
+from fugu.operators.randomness import KeyedPrefix, Secret
 
 SEAL_BYTES = 16
 _NONCE_BYTES = 12

@@ -29,7 +29,7 @@ from fugu.dataflows.state.changelog import Place
 from fugu.dataflows.state.fingerprint import Fingerprint, read_fingerprint
 from fugu.dataflows.state.moved_state import MovedState
 from fugu.dataflows.state.sealing import Sealing
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 
 FINGERPRINT = b"fingerprint"
 """The key of the record that says what a partition belongs to."""

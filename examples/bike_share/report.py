@@ -11,7 +11,7 @@ from rich.table import Table
 from examples.bike_share.analyst import Figures
 from examples.bike_share.riders import DISTRICTS
 from fugu.operators.mechanism import Array, Floats, Integers
-from fugu.operators.realtime.accountants import paper_total
+from fugu.operators.realtime.account import paper_total
 from fugu.operators.realtime.rivals import laplace, normal
 
 _CHANGED = 2

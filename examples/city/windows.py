@@ -10,10 +10,8 @@ from rich.table import Table
 from examples.city.example import STRATEGIES
 from examples.city.people import People
 from fugu.operators.mechanism import Inputs, Integers
-from fugu.operators.randomness import DrawScope, tick_position
-from fugu.operators.secret import Secret
-from fugu.operators.wevent.budget_distribution import BudgetDistribution
-from fugu.operators.wevent.sample import Sample
+from fugu.operators.randomness import DrawScope, Secret, tick_position
+from fugu.operators.wevent.spread_strategies import BudgetDistribution, Sample
 from fugu.operators.wevent.strategy import Strategy
 
 WINDOWS = {4: "an hour", 24: "six hours", 96: "a day"}

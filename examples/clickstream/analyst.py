@@ -12,9 +12,8 @@ import orjson
 from kafka import KafkaConsumer, TopicPartition
 
 from fugu.dataflows.files.model_file import read_model_file
-from fugu.operators.estimates.difference_reader import DifferenceReader
 from fugu.operators.estimates.ratios_over_users import RatioSums
-from fugu.operators.estimates.share_reader import ShareReader
+from fugu.operators.estimates.shares import DifferenceReader, ShareReader
 from fugu.operators.estimates.stream_reports import told_by_streams
 from fugu.operators.mechanism import Integers, Kind, Releases
 from fugu.operators.responses.frequency_estimates import FrequencyEstimate

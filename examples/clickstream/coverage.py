@@ -19,13 +19,10 @@ from examples.clickstream.analyst import estimated_shares
 from examples.clickstream.example import PUBLIC_VISITORS, VISITORS
 from examples.clickstream.report import SMALLEST_SHARE
 from examples.clickstream.site import Click, Site
-from fugu.operators.estimates.difference_reader import DifferenceReader
-from fugu.operators.estimates.share_estimators import PosteriorReader
-from fugu.operators.estimates.share_reader import ShareReader
+from fugu.operators.estimates.shares import DifferenceReader, PosteriorReader, ShareReader
 from fugu.operators.mechanism import Floats, Inputs, Integers
-from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from fugu.operators.responses.frequency_estimates import FrequencyEstimate
-from fugu.operators.secret import Secret
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.learning import Counts, learned
 

@@ -20,9 +20,9 @@ from fugu.dataflows.kinds.crr import CrrOperator
 from fugu.dataflows.offline.demo.embedded_broker import EmbeddedBroker
 from fugu.dataflows.offline.demo.raw_records import RawRecord
 from fugu.dataflows.offline.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.mechanism import Floats, Integers
 
 VISITORS, PRIVATE_SEED = 2_000, 2

@@ -8,8 +8,8 @@ import numpy as np
 import orjson
 from kafka import KafkaConsumer, TopicPartition
 
-from fugu.operators.estimates.report_counts import CountEstimate, estimated_counts
-from fugu.operators.estimates.share_estimators import share_reader
+from fugu.operators.estimates.shares import share_reader
+from fugu.operators.estimates.stream_reports import CountEstimate, estimated_counts
 from fugu.operators.mechanism import Array, Floats, Kind, Releases
 from fugu.operators.wevent_local.window_reports import WindowReports
 

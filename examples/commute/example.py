@@ -17,10 +17,10 @@ from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.kafka_python_settings import settings_of
 from fugu.dataflows.offline.demo.embedded_broker import EmbeddedBroker
 from fugu.dataflows.offline.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.joint import Told, declared_joints
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 PIPELINES = ("reports", "counts")
 _RIDERS = 2_000

@@ -12,7 +12,7 @@ from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.leakage.combined import combined
 from fugu.operators.leakage.correlation import LeakageOverTime, TemporalCorrelation
 from fugu.operators.mechanism import Array, Floats, Integers
-from fugu.operators.wevent_local.pba_ldp import LocalPrivacyBudgetAllocation
+from fugu.operators.wevent_local.strategies import LocalPrivacyBudgetAllocation
 
 PBA = LocalPrivacyBudgetAllocation(len(ZONES), window=4, epsilon=8.0)
 """The mechanism that reports.yaml configures."""

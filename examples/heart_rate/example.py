@@ -19,9 +19,9 @@ from fugu.dataflows.kafka.kafka_python_settings import settings_of
 from fugu.dataflows.offline.demo.embedded_broker import EmbeddedBroker
 from fugu.dataflows.offline.demo.raw_records import RawRecord, partition_of
 from fugu.dataflows.offline.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.mechanism import Floats
 from fugu.operators.temporal.threshold import ThresholdPerturbation
 

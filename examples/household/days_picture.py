@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, MultipleLocator
 from examples.household.analyst import Figures
 from examples.household.meters import BEGIN, DAYS, FIRST_TICK, PER_DAY, TICKS
 from examples.household.report import Released
-from fugu.dataflows.policies.wording import whose
+from fugu.dataflows.policies.course import whose
 
 _TRUE, _RELEASED, _BAND = "#2b2b2b", "#1f6f8b", "#bcdbe5"
 _STRIP, _ADDED, _ALL = "#8aa6b8", "#d9822b", "#d3d9df"

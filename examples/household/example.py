@@ -35,11 +35,11 @@ from fugu.dataflows.offline.demo.whole_path import (
     produce,
     shown_progress,
 )
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.policies.document import PolicyDocument
-from fugu.operators.swellfish.improvement import improvement
+from fugu.operators.swellfish.attribution import improvement
 
 CHANGE_KEY = b"household/sauna"
 CHANGE = orjson.dumps(

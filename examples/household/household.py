@@ -25,12 +25,10 @@ import numpy as np
 
 from examples.household.zones import TICKS
 from fugu.operators.mechanism import Floats
-from fugu.operators.swellfish.calendar import Once
-from fugu.operators.swellfish.occurrence import Occurrence
-from fugu.operators.swellfish.policy import Collection, Policy
-from fugu.operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.calendar import Once, Zone
+from fugu.operators.swellfish.policy import Collection, Occurrence, Policy
+from fugu.operators.swellfish.relevance import Query
 from fugu.operators.swellfish.timeline import Policies
-from fugu.operators.swellfish.zone import Zone
 
 HOUR_MS = 3_600_000
 DAYS = TICKS // 24

@@ -12,29 +12,33 @@ from functools import partial
 from examples.household.household import LARGEST_LOAD, Household
 from examples.household.perfect_sampling import UnicornStar
 from fugu.operators.mechanism import Inputs, Integers, Mechanism
-from fugu.operators.randomness import DrawScope, tick_position
-from fugu.operators.secret import Secret
-from fugu.operators.swellfish.interval_strategy import IntervalStrategy
-from fugu.operators.swellfish.tinar_strategies import TINARSample, TINARUniform
+from fugu.operators.randomness import DrawScope, Secret, tick_position
+from fugu.operators.swellfish.interval_strategies import (
+    IntervalStrategy,
+    TINARSample,
+    TINARUniform,
+    Unicorn,
+    UnicornIS,
+    UnicornPS,
+)
+from fugu.operators.swellfish.planning import UnicornPlan
+from fugu.operators.swellfish.strategy import WindowStrategy
 from fugu.operators.swellfish.ts_strategies import (
     TSBudgetAbsorption,
     TSBudgetDistribution,
     TSSample,
     TSUniform,
 )
-from fugu.operators.swellfish.unicorn import Unicorn
-from fugu.operators.swellfish.unicorn_is import UnicornIS
-from fugu.operators.swellfish.unicorn_plan import UnicornPlan
-from fugu.operators.swellfish.unicorn_ps import UnicornPS
-from fugu.operators.swellfish.window_strategy import WindowStrategy
 from fugu.operators.trial import with_plan
-from fugu.operators.wevent.budget_absorption import BudgetAbsorption
-from fugu.operators.wevent.budget_distribution import BudgetDistribution
 from fugu.operators.wevent.pegasus import Pegasus
 from fugu.operators.wevent.rescue_dp import RescueDp
-from fugu.operators.wevent.sample import Sample
+from fugu.operators.wevent.spread_strategies import (
+    BudgetAbsorption,
+    BudgetDistribution,
+    Sample,
+    Uniform,
+)
 from fugu.operators.wevent.strategy import Strategy
-from fugu.operators.wevent.uniform import Uniform
 
 EPSILON = 1.0
 

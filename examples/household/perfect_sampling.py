@@ -7,9 +7,9 @@ import numpy as np
 
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import Integers
-from fugu.operators.swellfish.unicorn_ps import UnicornPS
+from fugu.operators.swellfish.interval_strategies import UnicornPS
 from fugu.operators.wevent.allocation import Booleans, Offer
-from fugu.operators.wevent.tick import Tick
+from fugu.operators.wevent.strategy import Tick
 
 
 @dataclass(frozen=True, eq=False)

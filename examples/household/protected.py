@@ -4,11 +4,11 @@ that was added while it ran."""
 from dataclasses import dataclass
 
 from examples.household.meters import FIRST_TICK, TICKS
-from fugu.dataflows.policies.change import change
+from fugu.dataflows.policies.changes import change
+from fugu.dataflows.policies.course import in_unit
 from fugu.dataflows.policies.document import PolicyDocument
-from fugu.dataflows.policies.wording import in_unit
 from fugu.operators.swellfish.attribution import Attribution, attribution
-from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.policy import Occurrence
 
 
 @dataclass(frozen=True)

@@ -16,19 +16,15 @@ from examples.household.compiled_groups import pegasus
 from examples.household.compiled_rules import EXACT, REPEAT
 from examples.household.perfect_sampling import UnicornStar
 from fugu.operators.mechanism import Inputs, Integers, Kind, Mechanism
-from fugu.operators.randomness import DrawScope, tick_position
-from fugu.operators.secret import Secret
-from fugu.operators.swellfish.strategy import PolicyStrategy
+from fugu.operators.randomness import DrawScope, Secret, tick_position
+from fugu.operators.swellfish.interval_strategies import Unicorn, UnicornPS
+from fugu.operators.swellfish.strategy import PolicyStrategy, WindowStrategy
 from fugu.operators.swellfish.ts_strategies import TSBudgetAbsorption, TSBudgetDistribution
-from fugu.operators.swellfish.unicorn import Unicorn
-from fugu.operators.swellfish.unicorn_ps import UnicornPS
-from fugu.operators.swellfish.window_strategy import WindowStrategy
 from fugu.operators.trial import with_plan
-from fugu.operators.wevent.budget_absorption import BudgetAbsorption
-from fugu.operators.wevent.budget_distribution import BudgetDistribution
 from fugu.operators.wevent.filtered import FIRST_VARIANCE
 from fugu.operators.wevent.pegasus import LONGEST, Pegasus
 from fugu.operators.wevent.rescue_dp import RescueDp
+from fugu.operators.wevent.spread_strategies import BudgetAbsorption, BudgetDistribution
 from fugu.operators.wevent.strategy import Strategy
 
 GEOMETRIC_SCALE = 2.0**40

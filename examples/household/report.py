@@ -10,7 +10,7 @@ from examples.household.analyst import Figures
 from examples.household.meters import FIRST_TICK, PER_DAY
 from examples.household.protected import Protected
 from fugu.dataflows.policies.document import PolicyDocument
-from fugu.dataflows.policies.noise import noise_table
+from fugu.dataflows.policies.remarks import noise_table
 from fugu.operators.mechanism import Floats
 from fugu.operators.swellfish.attribution import Attribution
 from fugu.operators.wevent.allocation import Booleans

@@ -29,17 +29,16 @@ from fugu.dataflows.flows.sections import aggregate_of
 from fugu.dataflows.offline.demo.raw_records import RawRecord
 from fugu.dataflows.offline.evaluation.run import scope_of
 from fugu.dataflows.offline.in_memory import InMemory
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.envelope import Publisher
+from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.publishing.promise import promise_of
-from fugu.dataflows.publishing.pseudonyms import Pseudonyms
-from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.merging import Merging
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Floats
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 from fugu.operators.sip.learning import Counts, learned
 
 BEGIN = 1_795_392_000_000

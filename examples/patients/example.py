@@ -17,9 +17,9 @@ from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.kafka_python_settings import settings_of
 from fugu.dataflows.offline.demo.embedded_broker import EmbeddedBroker
 from fugu.dataflows.offline.demo.whole_path import Running, pipeline_on, produce, shown_progress
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 PROCEDURES = ("thesis", "repair")
 """Stage 1 alone, which the thesis takes for safe, and what Fugu releases."""

@@ -5,8 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
-from fugu.operators.anonymity.limits import Limits
-from fugu.operators.anonymity.records import Booleans, Table
+from fugu.operators.anonymity.knowledge import Booleans, Limits, Table
 from fugu.operators.mechanism import Integers
 
 _DENSE = 4
@@ -52,7 +51,7 @@ def attacked(table: Table, categories: Integers, limits: Limits) -> Attacks:
     count of theirs: it sorts all sub-trajectories of the table and counts them afresh.
 
     >>> from fractions import Fraction
-    >>> from fugu.operators.anonymity.records import Record
+    >>> from fugu.operators.anonymity.knowledge import Record
     >>> table = Table.of([Record(0, (1, 2), 0), Record(1, (1, 3), 1)])
     >>> found = attacked(table, table.values, Limits(2, 1, Fraction(1, 2)))
     >>> found.tried, found.identity, found.attribute.knowledge

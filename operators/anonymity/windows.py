@@ -8,9 +8,8 @@ import numpy as np
 import orjson
 
 from fugu.operators.anonymity.anonymization import Anonymization
-from fugu.operators.anonymity.infeasible import Infeasible
-from fugu.operators.anonymity.records import Table
-from fugu.operators.byte_fields import binding_digest
+from fugu.operators.anonymity.knowledge import Infeasible, Table
+from fugu.operators.columns import binding_digest
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import Draws, Inputs, Kind, Releases, State
 from fugu.operators.randomness import draws_of
@@ -42,8 +41,8 @@ class AnonymizedWindows:
     Errors: `AttackSucceeded` where an attack finds something in what was to be released;
     `ValueError` for parameters out of range.
 
-    >>> from fugu.operators.anonymity.records import Record
-    >>> from fugu.operators.anonymity.taxonomy import Taxonomy
+    >>> from fugu.operators.anonymity.knowledge import Record
+    >>> from fugu.operators.anonymity.suppression import Taxonomy
     >>> taxonomy = Taxonomy.from_tree({"Disease": {"Virus": ["Dengue"], "Lung": None}})
     >>> windows = AnonymizedWindows(Anonymization(taxonomy, 2, 2, 1), min_people=2)
     >>> windows.anonymization.people, windows.start(3)
@@ -130,7 +129,7 @@ class AnonymizedWindows:
 def written_table(table: Table) -> bytes:
     """Return a table as a payload.
 
-    >>> from fugu.operators.anonymity.records import Record
+    >>> from fugu.operators.anonymity.knowledge import Record
     >>> read_table(written_table(Table.of([Record(3, (1, 5), 2)]))).trajectory(0).tolist()
     [1, 5]
     """

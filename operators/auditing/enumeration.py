@@ -8,7 +8,7 @@ import numpy as np
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.columns import taken
 from fugu.operators.mechanism import EnumerableMechanism, Floats, State
-from fugu.operators.sip.chain import Chain
+from fugu.operators.sip.markov_model import Chain
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,19 +1,12 @@
-"""Measure what draws of discrete Laplace noise cost, by driving the real step with chosen noise.
+"""Give chosen noise in the place of draws, so that a step can be driven where one wants it."""
 
-Nothing is taken from what a mechanism says about itself. The price of a draw, which is what one
-unit of change costs, is the least noise (in units of 2^-40 nat) with which anything that is
-published or remembered is other than without noise: the sampler cuts noise off to whole prices.
-Paths are ways to go on: at each tick a noisy decision may turn out either way.
-"""
-
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from fugu.operators.auditing.chosen_noise import chosen
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.mechanism import (
     Array,
@@ -24,9 +17,51 @@ from fugu.operators.mechanism import (
     Releases,
     State,
     TimedMechanism,
+    Words,
 )
-from fugu.operators.noise.unit_laplace import LARGEST
+from fugu.operators.noise.unit_laplace import LARGEST, WORDS_PER_DRAW
 from fugu.operators.wevent.allocation import Booleans
+
+_DIGITS = WORDS_PER_DRAW // 2
+
+
+@dataclass(frozen=True)
+class ChosenNoise:
+    """Hold the noise of each purpose, `(rows, coordinates)`, in units of budget.
+
+    `price` of them are one unit of value, and what is left over is cut off. Noise of one coordinate
+    is that of all.
+    """
+
+    by_purpose: Mapping[str, Integers]
+
+    def words(
+        self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
+    ) -> Words:
+        """Return words of two geometric numbers of which one is the noise, and the other one 0."""
+        chosen = self.by_purpose[purpose]
+        if chosen.shape[1] == 1:
+            chosen = np.repeat(chosen, coordinates, axis=1)
+        assert chosen.shape == (len(binding), coordinates)
+        assert count == WORDS_PER_DRAW
+        both = np.stack([np.maximum(chosen, 0), np.maximum(-chosen, 0)], axis=-1)
+        ones = both[..., None] >> np.arange(_DIGITS) & 1
+        words = np.where(ones, np.uint64(0), np.uint64(2**64 - 1))
+        return words.reshape(*chosen.shape, count)
+
+
+def chosen(decision: Integers, release: Integers) -> ChosenNoise:
+    """Choose `decision (rows,)` of tests, and `release (rows, bins)` of what is published."""
+    return ChosenNoise({"dissimilarity": decision[:, None], "release": release})
+
+
+# Measure what draws of discrete Laplace noise cost, by driving the real step with chosen noise.
+#
+# Nothing is taken from what a mechanism says about itself. The price of a draw, which is what one
+# unit of change costs, is the least noise (in units of 2^-40 nat) with which anything that is
+# published or remembered is other than without noise: the sampler cuts noise off to whole prices.
+# Paths are ways to go on: at each tick a noisy decision may turn out either way.
+
 
 _DECIDES = 2**45
 """Noise that decides alone, where figures are small."""

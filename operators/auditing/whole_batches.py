@@ -9,13 +9,13 @@ from functools import cached_property
 
 import numpy as np
 
+from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import (
     Array,
     ChargingMechanism,
     Draws,
     EnumerableMechanism,
     Floats,
-    Guarantee,
     Inputs,
     Integers,
     Releases,

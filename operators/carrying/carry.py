@@ -1,4 +1,4 @@
-"""Say how the streams of one mechanism go on under another one, and make their rows."""
+"""Carry the columns of a budget over to another one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,16 +6,66 @@ from typing import Literal
 
 import numpy as np
 
-from fugu.operators.budget import Budgeted, without_budget
+from fugu.operators.budget import EXHAUSTED, LAST, WINDOW, Budgeted, without_budget
 from fugu.operators.budget_units import LARGEST_SPENT, units_of
-from fugu.operators.carrying.carried_budget import carried_budget
-from fugu.operators.independent_releases import IndependentReleases
-from fugu.operators.mechanism import Integers, Mechanism, State
+from fugu.operators.mechanism import (
+    Array,
+    EnumerableMechanism,
+    Integers,
+    Kind,
+    Mechanism,
+    Releases,
+    RepeatingMechanism,
+    State,
+)
+from fugu.operators.multi_step import IndependentReleases
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.planned_release import PlannedRelease
 from fugu.operators.sip.robust_release import RobustRelease
+
+
+def carried_budget(
+    becomes: Budgeted, before: State, spent: Integers, factor: int, places: Integers | None
+) -> State:
+    """Return the columns of a budget for rows that have `spent` so much, `before` it or another.
+
+    A window that becomes longer knows less of the past than it needs: what was spent before the
+    positions that are known counts as spent at the newest of the others.
+    """
+    count = len(spent)
+    fresh = becomes.start(count)
+    columns = {LAST: _last(fresh[LAST], before.get(LAST), places)}
+    if becomes.window is None:
+        columns[EXHAUSTED] = before.get(EXHAUSTED, fresh[EXHAUSTED])
+    else:
+        known = before.get(WINDOW, np.zeros((count, 0), dtype=np.int64)) * factor
+        columns[WINDOW] = _window(fresh[WINDOW], known, spent)
+    return columns
+
+
+def _last(constants: Array, before: Array | None, places: Integers | None) -> Array:
+    """Return what is repeated: the last release, where the new law could have made it, too."""
+    if before is None or places is None:
+        return constants
+    if before.ndim == constants.ndim == 1 and before.dtype == constants.dtype:
+        return places[before]
+    return constants
+
+
+def _window(fresh: Integers, known: Integers, spent: Integers) -> Integers:
+    length, old = fresh.shape[1], known.shape[1]
+    if length <= old:
+        return np.ascontiguousarray(known[:, old - length :])
+    window = fresh.copy()
+    window[:, length - old :] = known
+    window[:, length - old - 1] = spent - known.sum(axis=1, dtype=np.int64)
+    return window
+
+
+# Say how the streams of one mechanism go on under another one, and make their rows.
+
 
 Form = Literal["kept", "spent", "replayed"]
 WITHOUT_A_MODEL = 2
@@ -202,3 +252,42 @@ def places_of(before: Sequence[object], after: Sequence[object]) -> Integers:
             "in the new one; releases of it could not be read any more"
         )
     return np.array([where[symbol] for symbol in before], dtype=np.int64)
+
+
+# Let rows follow releases that were published, where nobody knows the records any more.
+
+
+def followed(mechanism: EnumerableMechanism, state: State, releases: Releases) -> State:
+    """Return the rows after one release each; `ValueError` where one could not come next.
+
+    A release that is fresh was paid for, and one that is repeated was not, unless the mechanism
+    repeats by itself: then the number of the release in its law says which it is.
+    """
+    own = isinstance(mechanism, Budgeted) and isinstance(mechanism.mechanism, RepeatingMechanism)
+    outcomes = releases.values
+    if isinstance(mechanism, RepeatingMechanism):
+        outcomes = mechanism.outcome_of(releases)
+    laws = np.swapaxes(mechanism.release_law(state), 1, 2)
+    possible = laws[np.arange(len(outcomes)), outcomes].any(axis=1)
+    if isinstance(mechanism, Budgeted) and not own:
+        assert releases.kinds is not None
+        possible &= (releases.kinds == Kind.FRESH) == mechanism.pays(state)
+    if not possible.all():
+        raise ValueError("a release is none that a row could have made next")
+    return mechanism.follow(state, outcomes)
+
+
+def refuse_hidden_positions(mechanism: Mechanism) -> None:
+    """Raise `ValueError` where a position without a release moves a row, and nothing shows it.
+
+    Without a window a stream that could not pay releases nothing any more, so none follows.
+    """
+    if (
+        isinstance(mechanism, Budgeted)
+        and mechanism.window is not None
+        and mechanism.when_exhausted == "suppress"
+    ):
+        raise ValueError(
+            "budget.window with when_exhausted: suppress: positions without a release are not in "
+            "the sanitized topic, so what was spent in the last positions cannot be known"
+        )

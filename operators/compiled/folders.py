@@ -19,9 +19,9 @@ _OPERATORS = _HERE.parent
 _DATAFLOWS = _OPERATORS.parent / "dataflows"
 _CONSTANTS = [
     _OPERATORS / "budget_units.py",
-    _OPERATORS / "byte_fields.py",
-    _OPERATORS / "release_digest.py",
-    _OPERATORS / "sip" / "batches" / "cheapest_targets.py",
+    _OPERATORS / "columns.py",
+    _OPERATORS / "digests.py",
+    _OPERATORS / "sip" / "batches" / "sequence_law.py",
     _OPERATORS / "sip" / "hamming_kernel.py",
     _OPERATORS / "sip" / "integer_law.py",
     _OPERATORS / "sip" / "markov_model.py",

@@ -48,7 +48,7 @@ def add(spends: Sequence[Spend]) -> Spend:
     independently: under secrets or names of their own.
 
     >>> from fugu.operators.budget_units import in_nats
-    >>> from fugu.operators.wevent.uniform import Uniform
+    >>> from fugu.operators.wevent.spread_strategies import Uniform
     >>> quarter, day = 15 * 60_000, 24 * 3_600_000
     >>> def spend(tick: int) -> Spend:
     ...     return Spend.of(Uniform(1, 10, 1.0, 1, tick_milliseconds=tick).guarantees()[0])

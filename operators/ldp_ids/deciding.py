@@ -10,9 +10,15 @@ import numpy as np
 
 from fugu.operators.budget_units import in_nats
 from fugu.operators.ldp_ids.collector import Collector, squares
-from fugu.operators.ldp_ids.instruction import Instruction, Tally
 from fugu.operators.ldp_ids.oracles import SMALLEST_REPORT
-from fugu.operators.ldp_ids.reporting import EVERYBODY, Reporting, SharedBudget, SharedPopulation
+from fugu.operators.ldp_ids.reporting import (
+    EVERYBODY,
+    Instruction,
+    Reporting,
+    SharedBudget,
+    SharedPopulation,
+    Tally,
+)
 from fugu.operators.mechanism import Floats, Integers, State
 from fugu.operators.wevent.allocation import Booleans, Offer, Rule
 

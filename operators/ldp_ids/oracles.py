@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from fugu.operators.budget_units import charge_of_exact_ratio, in_nats
-from fugu.operators.byte_fields import binding_digest
+from fugu.operators.columns import binding_digest
 from fugu.operators.mechanism import Draws, Floats, Integers, Words
 from fugu.operators.randomness import draws_of
 from fugu.operators.responses.randomized_response import WORDS, Odds

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.operators.budget_units import exact_exp
-from fugu.operators.leakage.leakage_function import MOST_STEPS, ROUNDING
-from fugu.operators.leakage.matrices import Matrix, transition_matrix
+from fugu.operators.leakage.leakage_function import MOST_STEPS, ROUNDING, Matrix, transition_matrix
 from fugu.operators.mechanism import Floats
 
 LONGEST = 256

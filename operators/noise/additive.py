@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from fugu.operators.budget_units import exact_exp
-from fugu.operators.byte_column import ByteColumn, bytes_of
-from fugu.operators.byte_fields import encode_fields, table_of_fields
+from fugu.operators.columns import ByteColumn, bytes_of, encode_fields, table_of_fields
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.digests import digests_of
 from fugu.operators.mechanism import Array, Draws, Floats, Integers, Words

@@ -7,7 +7,7 @@ from math import floor, isfinite, sqrt
 from typing import ClassVar
 
 from fugu.operators.budget_units import UNITS_PER_NAT
-from fugu.operators.loss import LaplaceLoss
+from fugu.operators.guarantee import LaplaceLoss
 from fugu.operators.mechanism import Integers, Words
 from fugu.operators.noise import discrete_laplace as sampler
 from fugu.operators.noise.additive import COMFORTABLE, AdditiveNoise, finite_precision_delta

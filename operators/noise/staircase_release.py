@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from fugu.operators.budget_units import exact_exp, in_nats, units_of
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.columns import encode_fields
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.noise.additive import AdditiveNoise, finite_precision_delta

@@ -13,8 +13,8 @@ Source: continual release specification, section 3 (wide draws); Peikert 2010.
 import numpy as np
 
 from fugu.operators.mechanism import Integers, Words
-from fugu.operators.noise import discrete_gaussian as narrow
-from fugu.operators.noise.discrete_gaussian import PRECISION
+from fugu.operators.noise import gaussian_table as narrow
+from fugu.operators.noise.gaussian_table import PRECISION
 
 TIMES = 2**7
 SQUARED_DEVIATION = 2 ** (2 * PRECISION) * (TIMES**2 + 1)

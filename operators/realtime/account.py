@@ -1,16 +1,212 @@
-"""The account of (epsilon, delta) where finite precision takes its part of delta first."""
+"""Account for Gaussian noise over a life: schedules, concentrated privacy, and exact deltas."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from math import nextafter
+from functools import lru_cache, partial
+from math import isfinite, isqrt, log, nextafter, sqrt
 
 import numpy as np
 
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.mechanism import Integers
 from fugu.operators.noise.additive import BudgetBelowResolution
-from fugu.operators.noise.gaussian_account import squares_of
-from fugu.operators.noise.gaussian_precision import delta_of_draw
-from fugu.operators.realtime.schedule import RHO_OF_STEP, Schedule
+from fugu.operators.noise.gaussian import squares_of
+from fugu.operators.noise.gaussian_table import PRECISION, delta_of_draw
+from fugu.operators.wevent.allocation import require_size
+
+# Schedules: what share of a budget each value of a series is measured with.
+
+
+LARGEST_HORIZON = 10**7
+LARGEST_DECAY = 0.999
+LARGEST_SHARED = 100_000
+RHO_OF_STEP = UNITS_PER_NAT >> 2 * PRECISION + 1
+"""The cost of a sensitivity of one step."""
+_FIXED_POINT = 62
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """Say how precisely each value is measured: a number of grid steps that a budget pays for.
+
+    `table` has the steps of the first values; after those its last entry holds for ever, which may
+    be 0. A release has noise with a deviation of 2^14 steps of a grid on which the sensitivity is s
+    steps. Where one person's contribution changes `changed` bins, by s steps each, it costs
+    changed * s^2 units of rho of 2^-29 nat (`RHO_OF_STEP` units of 2^-40 nat), exactly. All numbers
+    are integers, rounded down, and none falls when the budget grows.
+
+    Source: real-time release specification, section 5; noise specification, section 2.
+    """
+
+    table: Integers
+    changed: int
+
+    @property
+    def first(self) -> int:
+        """Return the steps of the first value."""
+        return int(self.table[0])
+
+    @property
+    def least(self) -> int:
+        """Return the steps of the value that is measured least, of those that are to be."""
+        return int(self.table[: self.lasts or None].min())
+
+    @property
+    def lasts(self) -> int | None:
+        """Return how many values are measured until the precision is gone; None: it never is."""
+        return None if self.table[-1] else len(self.table) - 1
+
+    def steps(self, measured: Integers) -> Integers:
+        """Return the steps of the next value of series of which so many were measured."""
+        return self.table[np.minimum(measured, len(self.table) - 1)]
+
+    def charges(self, steps: Integers) -> Integers:
+        """Return what values with these steps cost, in units of rho."""
+        return self.changed * RHO_OF_STEP * (steps * steps)
+
+
+def sharing(
+    changed: int,
+    horizon: int | None,
+    period: int | None,
+    decay: float | None,
+    shares: Sequence[float],
+) -> Callable[[int], Schedule]:
+    """Return how a budget in units of rho becomes a schedule; `ValueError` names the parameter."""
+    given = [value for value in (horizon, period, decay) if value is not None]
+    if len(given) != 1:
+        raise ValueError("horizon, period, decay: give exactly one of them")
+    if decay is not None:
+        if shares:
+            raise ValueError("shares: go with a horizon, not with decay")
+        if not 0.0 < decay <= LARGEST_DECAY:
+            raise ValueError(f"decay: must be above 0 and at most {LARGEST_DECAY}")
+        return partial(decaying, changed=changed, decay=decay)
+    name, number = ("horizon", horizon) if period is None else ("period", period)
+    assert number is not None
+    require_size(name, number, LARGEST_HORIZON)
+    if not shares:
+        return partial(constant, changed=changed, number=number)
+    if horizon is None or number > LARGEST_SHARED or len(shares) > number:
+        raise ValueError(
+            f"shares: go with a horizon of at least as many and at most {LARGEST_SHARED} values"
+        )
+    if not all(isfinite(share) and share > 0.0 for share in shares):
+        raise ValueError("shares: must be positive numbers")
+    return partial(in_shares, changed=changed, number=number, shares=shares)
+
+
+def constant(units: int, changed: int, number: int) -> Schedule:
+    """Measure `number` values alike, which is the most precise way to share a budget.
+
+    >>> constant(units=2**40, changed=1, number=10).steps(np.array([0, 9])).tolist()
+    [7327, 7327]
+    """
+    steps = isqrt(units // (RHO_OF_STEP * changed * number))
+    return Schedule(np.array([steps]), changed)
+
+
+def in_shares(units: int, changed: int, number: int, shares: Sequence[float]) -> Schedule:
+    """Give `number` values these shares in turn; nothing after them is measured."""
+    rounds, rest = divmod(number, len(shares))
+    exact = [Fraction(share) for share in shares]
+    together = rounds * sum(exact) + sum(exact[:rest])
+    turn = [isqrt(int(units * one / together) // (RHO_OF_STEP * changed)) for one in exact]
+    return Schedule(np.array([*(turn * (rounds + 1))[:number], 0]), changed)
+
+
+def falling(number: int) -> tuple[float, ...]:
+    """Return shares with which totals since the first of `number` values err least.
+
+    The i-th value is in number - i + 1 totals. Among all ways to share a budget, a variance of the
+    noise that falls with the root of that makes their mean squared error least: 8 / 9 of that of
+    even shares for many values. For values by themselves nothing is gained.
+
+    >>> [round(share, 3) for share in falling(4)]
+    [2.0, 1.732, 1.414, 1.0]
+
+    Source: continual release specification, section 5.
+    """
+    return tuple(sqrt(left) for left in range(number, 0, -1))
+
+
+def decaying(units: int, changed: int, decay: float) -> Schedule:
+    """Measure every value after the second one less precisely than the one before, for ever.
+
+    The square of the precision falls by `decay` with every value, and so do the costs,
+
+        1 + 1 + decay^2 + decay^3 + ... = 2 + decay^2 / (1 - decay)
+
+    times the first one together. But noise grows without end: a precision of less than one step is
+    none, and from then on nothing is measured any more.
+
+    >>> slower = decaying(units=2**40, changed=1, decay=0.99)
+    >>> slower.steps(np.array([0, 1, 2, 500, 2000])).tolist(), slower.lasts
+    ([2316, 2316, 2292, 187, 0], 1542)
+    """
+    rate = Fraction(decay)
+    together = 2 + rate * rate / (1 - rate)
+    first = isqrt(int(units / (RHO_OF_STEP * changed * together)))
+    factor = int(rate * 2**_FIXED_POINT)
+    left, table = factor, [first] * 2
+    while table[-1]:
+        left = left * factor >> _FIXED_POINT
+        table.append(isqrt(first * first * left >> _FIXED_POINT))
+    return Schedule(np.array(table), changed)
+
+
+# Convert (epsilon, delta) to zero-concentrated DP: the usual account, which wants more noise.
+
+
+_DIGITS = 50
+_HALVINGS = 90
+_SMALLEST, _LARGEST = Decimal("1e-12"), Decimal("1e15")
+"""The range of alpha, less 1."""
+_ROUNDING = Decimal("1e-25")
+"""Far above the error of the arithmetic, far below a unit."""
+
+
+@lru_cache(maxsize=64)
+def units_of_rho(epsilon: float, delta: float) -> int:
+    """Return the most whole units of rho that (epsilon, delta) pays for: 2^-40 nat each.
+
+    rho-zCDP is (epsilon, delta)-DP if, for some alpha > 1,
+
+        delta >= exp((alpha - 1) (alpha rho - epsilon)) (1 - 1 / alpha)^alpha / (alpha - 1).
+
+    Solved for rho, every alpha gives a rho that may be spent, and the best one is found by halving.
+    Arithmetic is decimal with 50 digits, where every operation and logarithm is correctly rounded,
+    so that a budget never depends on a machine. Values of rho add up over releases that are chosen
+    one after the other, and so do units of it. Both are positive, and delta is below 1.
+
+    >>> units_of_rho(epsilon=1.0, delta=1e-7) / UNITS_PER_NAT
+    0.02018713244160608
+
+    Source: real-time release specification, section 5; Canonne, Kamath and Steinke 2020,
+    Proposition 12.
+    """
+    with localcontext() as context:
+        context.prec = _DIGITS
+        nats, logarithm = Decimal(epsilon), Decimal(delta).ln()
+        low, high, most = _SMALLEST, _LARGEST, Decimal(0)
+        for _ in range(_HALVINGS):
+            beyond = (low * high).sqrt()
+            entropy = (1 + 1 / beyond).ln()
+            affordable = nats + (logarithm + beyond.ln()) / beyond + (1 + beyond) / beyond * entropy
+            rho = affordable / (1 + beyond)
+            most = max(most, rho)
+            if (2 * beyond + 1) * rho > nats + entropy:
+                high = beyond
+            else:
+                low = beyond
+        units = (most - _ROUNDING) * UNITS_PER_NAT
+        return max(0, int(units.to_integral_value(rounding=ROUND_FLOOR)))
+
+
+# The account of (epsilon, delta) where finite precision takes its part of delta first.
+
 
 _ATTEMPTS = 50
 _MARGIN = Fraction(65, 64)
@@ -87,7 +283,7 @@ def account_of(
     `paid_by`. Raises `ValueError` where delta does not cover finite precision, and as `paid_by`
     does.
 
-    >>> from fugu.operators.realtime.schedule import constant
+    >>> from fugu.operators.realtime.account import constant
     >>> account = account_of(1.0, 1e-6, share=lambda units: constant(units, 1, 100))
     >>> account.values, account.schedule.first, f"{float(account.reserved):.2g}"
     (100, 387, '2.6e-13')
@@ -120,3 +316,21 @@ def account_of(
 def _below(exact: Fraction) -> float:
     nearest = float(exact)
     return nextafter(nearest, 0.0) if nearest > exact else nearest
+
+
+# Another account of Gaussian noise, to see what it would cost; nothing is charged so.
+
+
+def paper_total(epsilon: float, delta: float) -> float:
+    """Return the S that (epsilon, delta) pays for by the bound of Zhang et al.
+
+    S is the sum of squares of sensitivity over deviation: rho-zCDP has S = 2 rho.
+
+    >>> round(paper_total(1.0, 1e-7), 7)
+    0.0300945
+
+    Source: real-time release specification, section 5.
+    """
+    confidence = -log(delta)
+    root = sqrt(confidence + epsilon) + sqrt(confidence)
+    return 2.0 * (epsilon / root) ** 2

@@ -6,13 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from fugu.operators.byte_fields import digest_of
+from fugu.operators.columns import digest_of
 from fugu.operators.declared import take_whole_numbers
-from fugu.operators.guarantee import Guarantee, Neighbours
-from fugu.operators.mechanism import Draws, Inputs, Releases, State
-from fugu.operators.noise.grid import counted
-from fugu.operators.noise.number_release import LARGEST_UNITS_PER_ONE
-from fugu.operators.points import (
+from fugu.operators.guarantee import (
     ANY_PRIOR,
     DEPENDENT_OTHERS,
     KEYED_HASH,
@@ -22,12 +18,20 @@ from fugu.operators.points import (
     SAME_PEOPLE,
     SECRET,
     WINDOWS_INDEPENDENT,
+    Guarantee,
+    Neighbours,
     Point,
 )
-from fugu.operators.realtime.guarantees import FILTER_WEIGHTS, beyond_windows
-from fugu.operators.realtime.presentation import Presentation
-from fugu.operators.realtime.real_time_release import RealTimeRelease
-from fugu.operators.wevent.limits import LARGEST_VALUE
+from fugu.operators.mechanism import Draws, Inputs, Releases, State
+from fugu.operators.noise.grid import counted
+from fugu.operators.noise.number_release import LARGEST_UNITS_PER_ONE
+from fugu.operators.realtime.real_time_release import (
+    FILTER_WEIGHTS,
+    Presentation,
+    RealTimeRelease,
+    beyond_windows,
+)
+from fugu.operators.wevent.allocation import LARGEST_VALUE
 
 _NUMBERS = Neighbours("stream", "number", "replaced")
 _WIDTH = Point(

@@ -1,30 +1,38 @@
-"""Release in real time under a declared model, with noise whose shape suits the filter."""
+"""Believe what a figure is, and what a buffer remembers of those before it: a Kalman filter."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import fsum
-from typing import ClassVar
+from functools import lru_cache
+from math import fsum, isqrt
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fugu.operators.byte_fields import digest_of
-from fugu.operators.columns import copied, where_rows
+from fugu.operators.columns import copied, digest_of, where_rows
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Draws, Floats, Inputs, Integers, Releases, State
-from fugu.operators.noise.gaussian_account import VARIANCE
+from fugu.operators.noise.gaussian import VARIANCE
 from fugu.operators.personal_cap import PersonalCap
-from fugu.operators.realtime.belief import Belief, left_of
-from fugu.operators.realtime.declared_model import DeclaredModel
-from fugu.operators.realtime.guarantees import DECLARED, FILTER_WEIGHTS
-from fugu.operators.realtime.presentation import Presentation, presented, require_presentation
-from fugu.operators.realtime.shaping import errors_of_a_period, suited
+from fugu.operators.realtime.real_time_release import (
+    DECLARED,
+    FILTER_WEIGHTS,
+    DeclaredModel,
+    Presentation,
+    presented,
+    require_presentation,
+)
 from fugu.operators.totals.buffers import UNIT, Buffers
 from fugu.operators.totals.fitted import UNMIXED
-from fugu.operators.totals.guarantees import ESTIMATES, PROOF_OF_ESTIMATES, total_guarantee
-from fugu.operators.totals.measuring import measured_rows
-from fugu.operators.totals.precision import Changes, Precision
-from fugu.operators.wevent.limits import (
+from fugu.operators.totals.precision import (
+    ESTIMATES,
+    PROOF_OF_ESTIMATES,
+    Changes,
+    Precision,
+    measured_rows,
+    total_guarantee,
+)
+from fugu.operators.wevent.allocation import (
     LARGEST_BINS,
     LARGEST_VALUE,
     require_epsilon_and_delta,
@@ -32,7 +40,174 @@ from fugu.operators.wevent.limits import (
     require_size,
     vectors,
 )
-from fugu.operators.wevent.tick import kinds_of
+from fugu.operators.wevent.strategy import kinds_of
+
+_LONGEST_GAP = 2**30
+"""Ticks after which a correlation of .9999 has nothing left."""
+
+
+class Belief(NamedTuple):
+    """Hold estimates of a figure and of its buffer, from their means, and how sure they are.
+
+    `own` is the squared error of the figure, `cross` its product with that of the buffer, and
+    `determinant` own * other - cross^2, with the squared error `other` of the buffer. No squared
+    error is the difference of two: so none cancels or falls below 0, however large or small the
+    noise is beside the figures.
+
+    Source: Kalman 1960, for the deviation x of a figure and the buffer b, with a measurement x +
+    weight * b + noise.
+    """
+
+    estimate: Floats
+    held: Floats
+    own: Floats
+    cross: Floats
+    determinant: Floats
+
+    @classmethod
+    def first(cls, variance: Floats) -> "Belief":
+        """Return what is believed before the first measurement; the buffer is known to be empty."""
+        none = np.zeros_like(variance)
+        return cls(none, none, variance, none, none)
+
+    @classmethod
+    def of(cls, state: State) -> "Belief":
+        """Return the belief that a state holds."""
+        return cls(*(state[name] for name in cls._fields))
+
+    def emptied(self) -> "Belief":
+        """Return the belief once the buffer has been emptied, in public."""
+        none = np.zeros_like(self.own)
+        return Belief(self.estimate, none, self.own, none, none)
+
+    def measured(
+        self, found: Floats, weight: Floats | float, noise: Floats | float
+    ) -> tuple["Belief", Floats]:
+        """Return the belief after a measurement `found` with this variance of noise, and how far
+        from its prediction that was, squared, relative to what was expected."""
+        x, b, own, cross, determinant = self
+        seen = own + weight * cross
+        held = cross + weight * (cross * cross + determinant) / own
+        spread = (seen * seen + weight * weight * determinant) / own + noise
+        surprise = found - (x + weight * b)
+        after = Belief(
+            x + seen / spread * surprise,
+            b + held / spread * surprise,
+            (own * noise + weight * weight * determinant) / spread,
+            (cross * noise - weight * determinant) / spread,
+            determinant * (noise / spread),
+        )
+        return after, surprise * surprise / spread
+
+    def gone_on(
+        self, correlation: Floats | float, factor: Floats | float, variance: Floats | float
+    ) -> "Belief":
+        """Return the belief one measurement later: the buffer b becomes factor * b + x, and x
+        itself correlation * x and what moves it, so that its variance stays."""
+        x, b, own, cross, determinant = self
+        kept = correlation * correlation
+        moves = (1.0 - kept) * variance
+        together = own + factor * cross
+        other = (together * together + factor * factor * determinant) / own
+        return Belief(
+            correlation * x,
+            factor * b + x,
+            kept * own + moves,
+            correlation * together,
+            kept * factor * factor * determinant + moves * other,
+        )
+
+
+def left_of(correlation: float, ticks: Integers) -> Floats:
+    """Return what is left of a correlation after so many ticks: a power, by multiplication alone.
+
+    >>> left_of(0.5, np.array([1, 2, 5])).tolist()
+    [0.5, 0.25, 0.03125]
+    """
+    rest, left, power = np.minimum(ticks, _LONGEST_GAP), np.ones(ticks.shape), correlation
+    while rest.any():
+        left = np.where(rest & 1, left * power, left)
+        rest, power = rest >> 1, power * power
+    return left
+
+
+# Choose how values are mixed before noise is added, for what a filter makes of them.
+
+
+_HALVES = 10
+"""Weights and distances of factors from 1 are 2^-(i / 2)."""
+_TURNS = 2_000
+"""Ticks of the filter after which its errors hardly change any more."""
+
+
+@lru_cache(maxsize=64)
+def suited(changes: Changes, correlation: float, noise: float) -> Buffers:
+    """Return the buffers with which a filter errs least on average over a period.
+
+    One buffer mixes all earlier values of a series into each value. Noise for the same promise is
+    larger by the norm of the mixture, but it falls where the series hardly moves, and that is what
+    a filter keeps. `noise` is the variance of noise on unmixed values, relative to that of the
+    series. Whatever is chosen, the promise holds: what neighbours differ by is computed for it.
+
+    Candidates are a grid of fractions of 2^32; arithmetic is elementwise, so that every machine
+    chooses the same. For one tick counted of a long period no mixture is better by more than 1 %
+    (`tests/operators/realtime/test_shaped_release.py`).
+
+    Source: real-time release specification, section 6 (the filter); continual release
+    specification, sections 2 and 3.
+    """
+    if changes.counted == changes.ticks:
+        return UNMIXED
+    slowest = 2 * (4 * changes.ticks).bit_length()
+    weights = [isqrt(UNIT * UNIT >> half) for half in range(_HALVES)]
+    factors = [UNIT - isqrt(UNIT * UNIT >> half) for half in range(1, slowest + 1)]
+    tried = [UNMIXED, *(Buffers((w,), (f,)) for w in weights for f in factors)]
+    weight = np.array([one.weights[0] for one in tried]) / UNIT
+    factor = np.array([one.factors[0] for one in tried]) / UNIT
+    norms = _norms(weight, factor, changes) / changes.counted
+    errors = errors_of_a_period(correlation, weight, factor, noise * norms, changes.ticks)
+    return tried[int(np.argmin(errors))]
+
+
+def _norms(weight: Floats, factor: Floats, changes: Changes) -> Floats:
+    """Return the squares of the largest norms of mixtures, as `totals.participation` does for one
+    pair; in doubles, as nothing but accuracy depends on it."""
+    power, gone, running, total = (np.zeros_like(weight) for _ in range(4))
+    for tick in range(changes.ticks):
+        power = weight.copy() if tick == 1 else power * factor
+        running = running + (1.0 if tick == 0 else power)
+        if tick == changes.counted:
+            running = running - 1.0
+        elif tick > changes.counted:
+            gone = weight.copy() if tick == changes.counted + 1 else gone * factor
+            running = running - gone
+        total = total + running * running
+    return total
+
+
+def errors_of_a_period(
+    correlation: float, weight: Floats, factor: Floats, noise: Floats, ticks: int
+) -> Floats:
+    """Return the squared error of the filter of mixed values, on average over a period of so many
+    ticks, with which the buffer begins anew, for a series of variance 1 and noise of these
+    variances.
+
+    What is known of figures goes on; periods before it, of `_TURNS` ticks together, tell how much.
+    """
+    turns = min(ticks, _TURNS)
+    belief, total, last = Belief.first(np.ones_like(noise)), np.zeros_like(noise), noise
+    for period in range(-(-_TURNS // turns) + 1):
+        belief, total = belief.emptied() if period else belief, np.zeros_like(noise)
+        for _ in range(turns):
+            known, _ = belief.measured(total, weight, noise)
+            last = known.own
+            total = total + last
+            belief = known.gone_on(correlation, factor, 1.0)
+    return (total + (ticks - turns) * last) / ticks
+
+
+# Release in real time under a declared model, with noise whose shape suits the filter.
+
 
 _NEVER = -(2**63)
 

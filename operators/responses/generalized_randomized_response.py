@@ -5,9 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from fugu.operators.byte_fields import binding_digest
-from fugu.operators.guarantee import Guarantee
-from fugu.operators.loss import ResponseLoss
+from fugu.operators.columns import binding_digest
+from fugu.operators.guarantee import Guarantee, ResponseLoss
 from fugu.operators.mechanism import (
     Draws,
     EnumerableMechanism,

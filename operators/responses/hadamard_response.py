@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fugu.operators.byte_fields import binding_digest
+from fugu.operators.columns import binding_digest
 from fugu.operators.mechanism import (
     Array,
     Draws,

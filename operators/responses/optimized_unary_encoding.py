@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from fugu.operators.byte_fields import binding_digest
+from fugu.operators.columns import binding_digest
 from fugu.operators.mechanism import Array, Draws, Inputs, Integers, Releases, State
 from fugu.operators.randomness import integers_below
 from fugu.operators.responses.randomized_response import WORDS, RandomizedResponse

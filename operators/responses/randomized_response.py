@@ -11,13 +11,11 @@ from math import ceil, isfinite
 import numpy as np
 
 from fugu.operators.budget_units import charge_of_exact_ratio, in_nats
-from fugu.operators.byte_column import ByteColumn
-from fugu.operators.byte_fields import binding_digest
+from fugu.operators.columns import ByteColumn, binding_digest
 from fugu.operators.declared import take_whole_numbers
-from fugu.operators.guarantee import Guarantee, local_privacy
-from fugu.operators.independent_releases import IndependentReleases
+from fugu.operators.guarantee import Guarantee, Point, local_privacy
 from fugu.operators.mechanism import Inputs, Integers, Words
-from fugu.operators.points import Point
+from fugu.operators.multi_step import IndependentReleases
 from fugu.operators.responses.frequency_estimates import standard_errors
 
 WORDS = 2**64

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 import numpy as np
 
 from fugu.operators.budget_units import add_spent, exact_exp, exact_expm1, in_nats
-from fugu.operators.byte_column import Bytes
-from fugu.operators.byte_fields import binding_digest
+from fugu.operators.columns import Bytes, binding_digest
 from fugu.operators.declared import take_whole_numbers
+from fugu.operators.digests import extended
+from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import (
     Array,
     ChargingRunningMechanism,
     Draws,
     EnumerableMechanism,
     Floats,
-    Guarantee,
     Inputs,
     Integers,
     Releases,
@@ -27,36 +27,25 @@ from fugu.operators.mechanism import (
 )
 from fugu.operators.multi_step import joined_runs, run_in_rounds
 from fugu.operators.randomness import KeyedDraws
-from fugu.operators.release_digest import extended
 from fugu.operators.responses.randomized_response import Odds
-from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.distances import HAMMING, Distance
 from fugu.operators.sip.guarantees import cold_start_guarantees
+from fugu.operators.sip.inputs import bound_to, checked_belief, checked_symbols, digest_table
 from fugu.operators.sip.integer_law import FORMAT
-from fugu.operators.sip.kernels import choose_kernel
-from fugu.operators.sip.privacy_bound import PrivacyBound
-from fugu.operators.sip.private_law import (
+from fugu.operators.sip.kernels import (
     PrivateLaw,
     check_words,
+    choose_kernel,
     has_compiled_law,
     private_law,
 )
-from fugu.operators.sip.proposal import Kernel, Mask
-from fugu.operators.sip.stream_learning import (
-    StreamLearning,
-    checked_positions,
-    enough_positions,
-)
-from fugu.operators.sip.symbol_inputs import (
-    bound_to,
-    checked_belief,
-    checked_symbols,
-    digest_table,
-)
+from fugu.operators.sip.privacy_bound import PrivacyBound, Radius
+from fugu.operators.sip.proposals import Kernel, Mask
+from fugu.operators.sip.stream_learning import StreamLearning, checked_positions, enough_positions
 
 if TYPE_CHECKING:
-    from fugu.operators.sip.compiled_cold_start import CompiledColdStep
     from fugu.operators.sip.compiled_law import CompiledLaw
+    from fugu.operators.sip.compiled_steps import CompiledColdStep
 
 LARGEST_ALPHABET = 16
 WhenShort = Literal["refuse", "accept"]
@@ -269,7 +258,7 @@ class ColdStart(ChargingRunningMechanism, EnumerableMechanism):
     def _compiled(self) -> "CompiledColdStep | None":
         if not has_compiled_law(self._kernel):
             return None
-        from fugu.operators.sip.compiled_cold_start import CompiledColdStep
+        from fugu.operators.sip.compiled_steps import CompiledColdStep
 
         learning = self.positions, self.odds
         return CompiledColdStep.of(self.bound, self.learning.doubts, *learning, self._bindings)

@@ -11,8 +11,7 @@ from fugu.operators.compiled_charges import charge_up_to
 from fugu.operators.mechanism import Array, Floats, Integers, Words
 from fugu.operators.sip import compiled_integer_law as law_of
 from fugu.operators.sip.compiled_hamming_law import LAW_ROWS, Room
-from fugu.operators.sip.compiled_integer_law import WORD_ROWS, Law, Limits, limits_of
-from fugu.operators.sip.compiled_markov_step import predict_dense
+from fugu.operators.sip.compiled_integer_law import WORD_ROWS, Law, Limits, limits_of, predict_dense
 from fugu.operators.sip.privacy_bound import PrivacyBound
 
 

@@ -1,50 +1,127 @@
-"""Bounded conditional randomized response: one symbol in, one symbol out, per stream."""
+"""Releases of one symbol at a time, by a law that depends on a belief."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from fugu.operators.budget_units import add_spent, exact_exp, exact_expm1
-from fugu.operators.byte_fields import binding_digest
+from fugu.operators.budget_units import LARGEST_CHARGE, add_spent, exact_exp, exact_expm1
+from fugu.operators.columns import Bytes, binding_digest
 from fugu.operators.declared import take_whole_numbers
+from fugu.operators.digests import extended
+from fugu.operators.guarantee import Guarantee, Point
 from fugu.operators.mechanism import (
+    Array,
+    ChargingRunningMechanism,
     Draws,
     EnumerableMechanism,
     Floats,
-    Guarantee,
     Inputs,
     Integers,
     Releases,
+    Run,
     State,
     TimedMechanism,
 )
-from fugu.operators.release_digest import extended
-from fugu.operators.sip.chain import Chain
+from fugu.operators.multi_step import run_in_rounds
+from fugu.operators.randomness import KeyedDraws
 from fugu.operators.sip.distances import HAMMING, Distance
-from fugu.operators.sip.gaps import Gaps
 from fugu.operators.sip.guarantees import crr_guarantees, with_gaps
+from fugu.operators.sip.inputs import Gaps, bound_to, checked_belief, checked_symbols, digest_table
 from fugu.operators.sip.integer_law import FORMAT
-from fugu.operators.sip.kernels import Mode, Search, choose_kernel
-from fugu.operators.sip.markov_model import normalised
-from fugu.operators.sip.privacy_bound import PrivacyBound
-from fugu.operators.sip.private_law import (
+from fugu.operators.sip.kernels import (
+    Mode,
+    Search,
     SymbolLaw,
     check_words,
+    choose_kernel,
     has_compiled_law,
     has_compiled_prediction,
     private_law,
 )
-from fugu.operators.sip.proposal import Kernel
-from fugu.operators.sip.symbol_inputs import bound_to, checked_belief, checked_symbols
-from fugu.operators.sip.symbol_releases import SymbolReleases
+from fugu.operators.sip.markov_model import Chain, MarkovModel, normalised
+from fugu.operators.sip.privacy_bound import PrivacyBound, Radius
+from fugu.operators.sip.proposals import IdentityKernel, Kernel
+from fugu.operators.sip.release_law import ReleaseLaw
 
 if TYPE_CHECKING:
-    from fugu.operators.sip.compiled_conditional_randomized_response import CompiledStep
+    from fugu.operators.sip.compiled_adaptive_release import CompiledAdaptiveStep
     from fugu.operators.sip.compiled_law import CompiledLaw
+    from fugu.operators.sip.compiled_steps import CompiledStep
+
+
+class SymbolReleases(ChargingRunningMechanism, ABC):
+    """Release by a law at a belief: a chain predicts it, and releases alone correct it."""
+
+    model: Chain
+
+    extra_roundings: ClassVar[int] = 0
+    """Roundings of one step besides those of the chain."""
+
+    @cached_property
+    def radius(self) -> Radius:
+        """Return how far beliefs may be from the exact ones."""
+        roundings = self.model.roundings + self.extra_roundings
+        return Radius.of(roundings, self.model.excess, self.model.memory)
+
+    @cached_property
+    def doubts(self) -> Floats:
+        """Return what laws pay for that, by the bit length of the number of predictions."""
+        return self.radius.doubts(self.model.symbols)
+
+    def _doubt(self, state: State) -> Floats:
+        """Return what the law of each row pays."""
+        return self.radius.doubt(state, self.doubts)
+
+    @property
+    @abstractmethod
+    def _compiled(self) -> "CompiledStep | CompiledAdaptiveStep | None":
+        """Return compiled code for several positions in one call, where there is any."""
+
+    @abstractmethod
+    def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
+        """Return P(truth | releases so far), `(rows, n)`, after one release per row."""
+
+    @property
+    def runs(self) -> bool:
+        return self._compiled is not None
+
+    def run(
+        self, state: State, rows: Integers, inputs: Inputs, draws: Draws, total: int | None = None
+    ) -> Run:
+        """Run one position after the other, compiled; in rounds for draws of another kind."""
+        if self._compiled is None or type(draws) is not KeyedDraws:
+            return run_in_rounds(self, state, rows, inputs, draws, total)
+        symbols = checked_symbols(inputs, self.model.symbols)
+        return self._compiled.run(state, rows, symbols, draws, total)
+
+    def follow(self, state: State, released: Integers) -> State:
+        """Belief and ledger depend on releases alone."""
+        return self.observe(state, released)[0]
+
+    def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
+        """Predict only; the confidence of `instead` is its probability given earlier releases."""
+        belief = checked_belief(state["belief"])
+        after = {
+            **state,
+            "belief": np.ascontiguousarray(self.model.skip(belief).T),
+            **self.radius.after(state),
+            "history": extended(state["history"], np.zeros(len(instead), dtype=np.int64)),
+        }
+        confidence = self.model.marginal(belief)[instead, np.arange(len(instead))]
+        return after, Releases(instead, {"confidence": confidence})
+
+    @cached_property
+    def _bindings(self) -> Bytes:
+        return digest_table(range(self.model.symbols))
+
+
+# Bounded conditional randomized response: one symbol in, one symbol out, per stream.
+
 
 LARGEST_SHOWN = 32
 """The whole law is written out for so many symbols."""
@@ -256,7 +333,7 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
         own = type(self) is ConditionalRandomizedResponse and self.gaps is None
         if not own or not has_compiled_law(self._chosen) or not has_compiled_prediction(self.model):
             return None
-        from fugu.operators.sip.compiled_conditional_randomized_response import CompiledStep
+        from fugu.operators.sip.compiled_steps import CompiledStep
 
         full_support = self.mode == "full_support"
         return CompiledStep.of(self.model, self.bound, self.doubts, full_support, self._bindings)
@@ -291,3 +368,71 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
             "history": extended(state["history"], released + 1),
         }
         return after, posterior
+
+
+# The paper's own conditional randomized response.
+
+
+__all__ = ["MarkovModel", "PaperConditionalRandomizedResponse"]
+
+_NO_PROOF = Point("refuted", "SIP specification, section 2, shows the claim of the paper to fail")
+
+
+@dataclass(frozen=True, eq=False)
+class PaperConditionalRandomizedResponse(ConditionalRandomizedResponse):
+    """Release as the paper says: a labelled baseline that breaks its promise.
+
+    It is the identity proposal without repair: m = b = beta.
+
+        a(y|x) = beta(y) e^-eps for y != x        a(x|x) = 1 - (1 - beta(x)) e^-eps
+
+    Claim. None that holds. It is epsilon-private only if the smallest belief is at least 1/(e^eps +
+    1); otherwise its leakage is max(eps, ln[(1 - e^-eps)/beta_min + e^-eps]), without bound. It is
+    here to be compared with, reports the leakage it really has, and is refused unless a pipeline
+    says `accept_unsound: true`.
+
+    Parameters: `model` and `epsilon` of `conditional_randomized_response`, and the same input,
+    release and state.
+
+    >>> import numpy as np
+    >>> uniform = MarkovModel.smoothed([0.1] * 10, [[0.1] * 10] * 10, smoothing=0.0)
+    >>> baseline = PaperConditionalRandomizedResponse(uniform, epsilon=1.0)
+    >>> round(float(np.log(baseline.law(uniform.prior[:, None]).leakage_ratio[0])), 3)
+    1.9
+
+    Source: Jiang, Li, Tandon 2024, Theorem 4 and Algorithm 1; SIP specification section 2. (The
+    printed Theorem 4 has beta(x) off the diagonal, and its rows do not sum to 1; Algorithm 1 has
+    beta(y).)
+    """
+
+    kind: ClassVar[str] = "paper_crr"
+    sampling: ClassVar[tuple[str | int, ...]] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.distance, self.mode, self.kernel) != (HAMMING, "optimal", "heuristic"):
+            raise ValueError("paper_crr: has no distance, mode or kernel to choose; leave them out")
+
+    def law(self, belief: Floats, doubt: Floats | None = None) -> ReleaseLaw:
+        """Return a(y|x) of the paper, in doubles: the unrepaired member of the family."""
+        identity = IdentityKernel().propose(belief)
+        marginal = identity.marginal(belief)
+        largest = identity.largest()
+        return ReleaseLaw(belief, identity, self._gain, marginal, largest, mass=marginal)
+
+    @cached_property
+    def largest_charge(self) -> int:
+        """Return a charge above every budget: nothing bounds it."""
+        return 2 * LARGEST_CHARGE
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """Promise nothing."""
+        claimed = super().guarantees()[0]
+        return (
+            replace(
+                claimed,
+                epsilon=inf,
+                sound=False,
+                proof=_NO_PROOF,
+            ),
+        )

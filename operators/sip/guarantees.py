@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from fugu.operators.guarantee import Guarantee, Neighbours
-from fugu.operators.points import (
+from fugu.operators.guarantee import (
     ANY_PRIOR,
     ARRIVALS,
     KEYED_HASH,
@@ -11,10 +10,12 @@ from fugu.operators.points import (
     REFUSED,
     SECRET,
     STREAMS_INDEPENDENT,
+    Guarantee,
+    Neighbours,
     Point,
 )
-from fugu.operators.sip.gaps import Gaps
-from fugu.operators.sip.model_intervals import ModelIntervals
+from fugu.operators.sip.inputs import Gaps
+from fugu.operators.sip.model_sets import ModelIntervals
 
 _DECLARED_MODEL = Point(
     "declared-model",

@@ -6,8 +6,7 @@ import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.markov_model import ordered_sum
-from fugu.operators.sip.proposal import Kernel, Mask
-from fugu.operators.sip.stay_or_fill import StayOrFill
+from fugu.operators.sip.proposals import Kernel, Mask, StayOrFill
 
 TIE = 1e-12
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.distances import Distance
-from fugu.operators.sip.explicit_kernel import ExplicitKernel
 from fugu.operators.sip.markov_model import ordered_sum
-from fugu.operators.sip.proposal import Kernel, Proposal
+from fugu.operators.sip.proposals import ExplicitKernel, Kernel, Proposal
 from fugu.operators.sip.release_law import ReleaseLaw
 
 LARGEST_ALPHABET = 32

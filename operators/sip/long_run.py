@@ -15,14 +15,11 @@ import numpy as np
 
 from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import Floats, Inputs, Integers
-from fugu.operators.randomness import DrawScope, record_positions, unit_interval
-from fugu.operators.secret import Secret
-from fugu.operators.sip.chain import Chain
+from fugu.operators.randomness import DrawScope, Secret, record_positions, unit_interval
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.markov_model import Chain, MarkovModel
 from fugu.operators.sip.second_order_model import SecondOrderModel
-from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
-from fugu.operators.sip.sparse_rows import SparseRows
+from fugu.operators.sip.sparse_models import SparseMarkovModel, SparseRows
 
 Model = MarkovModel | SparseMarkovModel | SecondOrderModel
 _SETTLED = 1e-12

@@ -1,18 +1,199 @@
-"""The proposal kernel for ordered symbols."""
+"""Propose releases of ordered symbols: likely ones alone, unlikely neighbours in groups.
 
+>>> sums = RunningSums(np.array([[0.3], [0.1], [0.1], [0.5]]))
+>>> grouped(sums, 1.7, 2.7, (1.0,))[:, :, 0].T.tolist()
+[[0, 0, 3, 3], [0, 0, 3, 3]]
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 
 import numpy as np
 
-from fugu.operators.mechanism import Floats, Integers
-from fugu.operators.sip.assignment import Assignment
+from fugu.operators.mechanism import Array, Floats, Integers
 from fugu.operators.sip.markov_model import ordered_sum
-from fugu.operators.sip.ordered_groups import grouped, median_level, nearest
-from fugu.operators.sip.proposal import Kernel, Mask
+from fugu.operators.sip.metric_kernel import Assignment
+from fugu.operators.sip.proposals import Kernel, Mask
 from fugu.operators.sip.release_law import ReleaseLaw
-from fugu.operators.sip.running_sums import RunningSums, at
+
+# Running sums of beliefs over ordered symbols.
+
+
+_FEW_SYMBOLS = 24
+"""Up to here they are counted sooner than searched."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunningSums:
+    """Sum beliefs over ordered symbols, so that any interval takes one step.
+
+    Everything is `(n, rows)`, or `(n + 1, rows)` for sums over what comes before each symbol;
+    places, levels and what is made of them are `(..., rows)`. Sums run in symbol order.
+
+    >>> sums = RunningSums(np.array([[0.2], [0.3], [0.5]]))
+    >>> sums.first_reaching(np.array([[0.0], [0.2], [0.21], [1.0]])).ravel().tolist()
+    [0, 0, 1, 2]
+    >>> sums.moved(np.array([[0]]), np.array([[3]]), np.array([[1]])).ravel().tolist()
+    [0.7]
+    """
+
+    belief: Floats
+
+    @cached_property
+    def mass(self) -> Floats:
+        """Return what is believed of all symbols before each one."""
+        return _before(self.belief)
+
+    @cached_property
+    def moment(self) -> Floats:
+        """Return the same, times the places of these symbols."""
+        return _before(self.belief * self._place)
+
+    @cached_property
+    def impossible(self) -> Integers:
+        """Return how many of them have no belief."""
+        return _before(np.where(self.belief > 0.0, 0, 1))
+
+    @cached_property
+    def spread(self) -> Floats:
+        """Return E|X - y| of each y."""
+        mass, moment, place = self.mass, self.moment, self._place
+        right = (moment[-1] - moment[1:]) - place * (mass[-1] - mass[1:])
+        return np.asarray(place * mass[:-1] - moment[:-1] + right)
+
+    def first_reaching(self, levels: Floats, *, beyond: bool = False) -> Integers:
+        """Return the first symbol up to which so much is believed; `beyond`: more."""
+        symbols, rows = self.belief.shape
+        place = np.zeros((*levels.shape[:-1], rows), dtype=np.int64)
+        if symbols <= _FEW_SYMBOLS:
+            for reached in self.mass[1:]:
+                place += reached <= levels if beyond else reached < levels
+            return np.asarray(np.minimum(place, symbols - 1))
+        for bit in range(symbols.bit_length() - 1, -1, -1):
+            further = place + (1 << bit)
+            reached = at(self.mass, np.minimum(further, symbols))
+            below = reached <= levels if beyond else reached < levels
+            place = np.where(below & (further <= symbols), further, place)
+        return np.asarray(np.minimum(place, symbols - 1))
+
+    def between(self, begin: Integers, end: Integers) -> Floats:
+        """Return what is believed of the symbols from one up to, and without, another."""
+        return at(self.mass, end) - at(self.mass, begin)
+
+    def any_impossible(self, begin: Integers, end: Integers) -> Array:
+        """Return whether one of them is."""
+        return np.asarray(at(self.impossible, end) > at(self.impossible, begin))
+
+    def moved(self, begin: Integers, end: Integers, to: Integers) -> Floats:
+        """Return how far these symbols move to one of them, times what is believed of each."""
+        left: Floats = to * self.between(begin, to) - (at(self.moment, to) - at(self.moment, begin))
+        right = at(self.moment, end) - at(self.moment, to) - to * self.between(to, end)
+        return left + right
+
+    def moment_up_to(self, levels: Floats) -> Floats:
+        """Return the same up to a level of mass, which may be within a symbol."""
+        place = self.first_reaching(levels)
+        return at(self.moment, place) + place * (levels - at(self.mass, place))
+
+    @property
+    def _place(self) -> Floats:
+        return np.arange(len(self.belief), dtype=np.float64)[:, None]
+
+
+def at(table: Array, places: Integers) -> Array:
+    """Return the entries of each column's own places."""
+    flat = places.reshape(-1, places.shape[-1])
+    return np.take_along_axis(table, flat, axis=0).reshape(places.shape)
+
+
+def _before(columns: Array) -> Array:
+    sums = np.zeros((len(columns) + 1, columns.shape[1]), dtype=columns.dtype)
+    np.cumsum(columns, axis=0, out=sums[1:])
+    return sums
+
+
+# Ordered symbols in groups: those of at least tau are alone, smaller neighbours are gathered.
+#
+# From left to right, smaller symbols are gathered until they have mass tau; a symbol of tau or
+# more begins anew. What is left over in between goes to the nearest representative. All arrays are
+# `(n, rows)`. Source: SIP specification section 3.2, candidate (ii).
+
+
+def grouped(sums: RunningSums, gain: float, growth: float, shares: Sequence[float]) -> Integers:
+    """Return the target of every symbol, `(n, candidates, rows)`: for each tau = share / (e^eps +
+    1) everybody in their group, and then for each of them everybody at the nearest representative.
+    """
+    symbols, rows = sums.belief.shape
+    every = np.tile(np.arange(rows), len(shares))
+    many = RunningSums(sums.belief[:, every])
+    threshold = np.repeat(np.array(shares) / (growth + 1.0), rows)
+    large = many.belief >= threshold
+    ends, group = _ends(many.belief, large, threshold)
+    itself = np.arange(symbols)[:, None]
+
+    begin = np.where(group, itself, 0)
+    share = many.between(begin, np.where(group, ends + 1, begin))
+    level = median_level(at(many.mass, begin), np.where(group, share, 1.0), gain, growth)
+    middle = np.where(group, many.first_reaching(level), 0)
+    marked = large.copy()
+    at_row, at_column = np.nonzero(group)
+    marked[middle[at_row, at_column], at_column] = True
+
+    closest = nearest(marked)
+    latest = np.maximum.accumulate(np.where(group, itself, -1), axis=0)
+    start = np.maximum(latest, 0)
+    inside = (latest >= 0) & (itself <= at(ends, start)) & ~large
+    own = np.where(large, itself, np.where(inside, at(middle, start), closest))
+    both = np.concatenate([own, closest], axis=1)
+    return both.reshape(symbols, 2 * len(shares), rows)
+
+
+def median_level(below: Floats, share: Floats, gain: float, growth: float) -> Floats:
+    """Return where the running sum of the belief passes the best representative of what is between
+    the levels `below` and `below + share`.
+
+    It is the median of (1 - e^-eps) times that and e^-eps share times the whole belief.
+    """
+    own, everybody = gain / growth, share / growth
+    inside = (0.5 * share + own * below) / (own + everybody)
+    before, after = 0.5 * growth, (0.5 - own) * growth
+    level = np.where(0.5 * share <= own * share + everybody * (below + share), inside, after)
+    return np.where(0.5 * share <= everybody * below, before, level)
+
+
+def _ends(belief: Floats, large: Mask, threshold: Floats) -> tuple[Integers, Mask]:
+    """Return the last symbol of the group that each symbol would begin, and which begin one."""
+    symbols, columns = belief.shape
+    small = RunningSums(np.where(large, 0.0, belief))
+    ends = small.first_reaching(small.mass[:-1] + threshold)
+    enough = small.between(np.arange(symbols)[:, None] + np.zeros_like(ends), ends + 1) >= threshold
+    place = np.where(large, np.arange(symbols)[:, None], symbols)
+    stop = np.minimum.accumulate(place[::-1], axis=0)[::-1]
+    complete = enough & (ends < stop)
+    following = np.full((symbols + 1, columns), symbols)
+    following[:-1] = np.where(complete, ends + 1, np.minimum(stop + 1, symbols))
+    begins = np.zeros((symbols + 1, columns), dtype=bool)
+    begins[0] = True
+    for _ in range(symbols.bit_length()):
+        at_row, at_column = np.nonzero(begins)
+        begins[following[at_row, at_column], at_column] = True
+        following = np.take_along_axis(following, following, axis=0)
+    return ends, begins[:-1] & complete
+
+
+def nearest(marked: Mask) -> Integers:
+    """Return the nearest marked symbol, the lower one of two; at least one is marked."""
+    place = np.arange(len(marked))[:, None]
+    lower = np.maximum.accumulate(np.where(marked, place, -1), axis=0)
+    upper = np.minimum.accumulate(np.where(marked, place, len(marked))[::-1], axis=0)[::-1]
+    down = (lower >= 0) & ((place - lower <= upper - place) | (upper == len(marked)))
+    return np.where(down, lower, upper)
+
+
+# The proposal kernel for ordered symbols.
+
 
 TIE = 1e-12
 MOST_CLUSTERS = 64

@@ -9,7 +9,7 @@ from fugu.operators.budget_units import charge_of_ratio
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.randomness import unit_interval
 from fugu.operators.sip.markov_model import normalised, ordered_sum
-from fugu.operators.sip.proposal import Proposal
+from fugu.operators.sip.proposals import Proposal
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class ReleaseLaw:
     only.
 
     Everything is `(n, rows)`: symbol first, one column per stream. How a proposal is written down
-    is its own affair (`operators.sip.proposal`): as two shared rows, as a few representatives per
+    is its own affair (`operators.sip.proposals`): as two shared rows, as a few representatives per
     symbol, or as a matrix.
     """
 

@@ -7,9 +7,8 @@ from math import inf, sqrt
 import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers
-from fugu.operators.sip.chain import Chain
-from fugu.operators.sip.markov_model import check_distribution, excess, normalised
-from fugu.operators.sip.sparse_rows import SparseRows, gathered
+from fugu.operators.sip.markov_model import Chain, check_distribution, excess, normalised
+from fugu.operators.sip.sparse_models import SparseRows, gathered
 
 
 @dataclass(frozen=True, eq=False)

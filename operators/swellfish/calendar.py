@@ -1,15 +1,256 @@
-"""The times at which a policy holds: a daily span on certain days, or one span once."""
+"""Hold the times at which a policy holds, in a time zone, as data."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import json
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 from datetime import date, datetime
-from itertools import count
+from functools import cached_property
+from itertools import accumulate, count, pairwise
+from operator import itemgetter
+from types import UnionType
+from typing import Any, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from fugu.operators.mechanism import Integers
-from fugu.operators.swellfish.plain_data import PlainData
-from fugu.operators.swellfish.zone import DAY, Zone
+
+# Dataclasses as plain JSON data: nothing is converted, and errors name the field.
+
+
+_LIKE = {date: "a date like 2024-05-01", datetime: "a local time like 2024-05-01T06:00:00"}
+_KNOWN: dict[type[Any], dict[str, Any]] = {}
+
+
+class PlainData:
+    """Write a dataclass as plain JSON data, and read it strictly.
+
+    Fields are integers, texts, truth values, dates, local times, tuples of them, or dataclasses of
+    this kind; of two kinds of dataclasses, the one is read whose fields the data have.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Wash(PlainData):
+    ...     id: str
+    ...     hours: tuple[int, ...]
+    >>> Wash.from_data(Wash("shower", (7, 8)).to_data())
+    Wash(id='shower', hours=(7, 8))
+    >>> Wash.from_data({"id": "shower", "hour": 2})
+    Traceback (most recent call last):
+    ...
+    ValueError: wash shower: hour: is not known here; write id, hours
+    """
+
+    def to_data(self) -> dict[str, Any]:
+        """Write it as plain JSON data."""
+        return {name: _plain(getattr(self, name)) for name in _hints(type(self))}
+
+    def to_bytes(self) -> bytes:
+        """Write it as JSON."""
+        return plain_json(self.to_data())
+
+    @classmethod
+    def from_data(cls, data: object) -> Self:
+        """Read plain data; `ValueError` names the field, and whose it is if the data have an id."""
+        if isinstance(data, cls):
+            return data
+        with _named(cls.__name__.lower(), data):
+            hints = _hints(cls)
+            given = _members(data, *hints)
+            return cls(**{name: _read(name, hint, given[name]) for name, hint in hints.items()})
+
+
+def plain_json(data: object) -> bytes:
+    """Write data as JSON: the same bytes for the same data."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _hints(kind: type[Any]) -> dict[str, Any]:
+    """Return the types of the fields of a dataclass, which takes long to find out."""
+    if kind not in _KNOWN:
+        hints = get_type_hints(kind)
+        _KNOWN[kind] = {field.name: hints[field.name] for field in fields(kind) if field.init}
+    return _KNOWN[kind]
+
+
+def _plain(value: Any) -> object:
+    if isinstance(value, PlainData):
+        return value.to_data()
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _read(name: str, hint: Any, value: object) -> object:
+    if isinstance(hint, UnionType):
+        return _read(name, _one_of(get_args(hint), value), value)
+    if get_origin(hint) is tuple:
+        return _read_tuple(name, get_args(hint), value)
+    if isinstance(hint, type) and issubclass(hint, PlainData):
+        return hint.from_data(value)
+    if hint is type(None):
+        return None
+    if hint is bool:
+        if not isinstance(value, bool):
+            raise ValueError(f"{name}: must be true or false")
+        return value
+    if hint is int:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ValueError(f"{name}: must be an integer")
+        return value
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name}: must be {_LIKE.get(hint, 'a text, and not empty')}")
+    try:
+        return value if hint is str else hint.fromisoformat(value)
+    except ValueError:
+        raise ValueError(f"{name}: must be {_LIKE[hint]}") from None
+
+
+def _read_tuple(name: str, hints: tuple[Any, ...], value: object) -> tuple[object, ...]:
+    if not isinstance(value, list):
+        raise ValueError(f"{name}: must be a list")
+    if hints[-1] is ...:
+        return tuple(_read(name, hints[0], item) for item in value)
+    if len(value) != len(hints):
+        raise ValueError(f"{name}: must be lists of {len(hints)} items")
+    return tuple(_read(name, hint, item) for hint, item in zip(hints, value, strict=True))
+
+
+def _one_of(hints: tuple[Any, ...], value: object) -> Any:
+    """Return None where that is the value, else the first kind whose fields it has, or the last."""
+    if value is None and type(None) in hints:
+        return type(None)
+    kinds = [hint for hint in hints if hint is not type(None)]
+    known = value.keys() if isinstance(value, Mapping) else set()
+    fitting = [kind for kind in kinds[:-1] if known & (_hints(kind).keys() - _hints(kinds[-1]))]
+    return (fitting or kinds[-1:])[0]
+
+
+@contextmanager
+def _named(what: str, data: object) -> Iterator[None]:
+    """Let errors about the data say whose they are, if they have an id."""
+    name = data.get("id") if isinstance(data, Mapping) else None
+    try:
+        yield
+    except ValueError as error:
+        if not isinstance(name, str):
+            raise
+        raise ValueError(f"{what} {name}: {error}") from None
+
+
+def _members(data: object, *names: str) -> Mapping[str, object]:
+    """Return the data if it is an object that has just these members; else raise `ValueError`."""
+    if not isinstance(data, Mapping):
+        raise ValueError(f"must be an object with {', '.join(names)}")
+    for unknown in sorted(data.keys() - set(names)):
+        raise ValueError(f"{unknown}: is not known here; write {', '.join(names)}")
+    for missing in names:
+        if missing not in data:
+            raise ValueError(f"{missing}: is missing")
+    return data
+
+
+# A time zone as data.
+
+
+DAY = 86_400
+
+
+@dataclass(frozen=True)
+class Zone(PlainData):
+    """Tell what clocks on the walls of a time zone show, and when.
+
+    `transitions`: from which second on (UTC, since 1970) clocks are how many seconds ahead of UTC.
+    The first holds since ever, whatever its second is, and the last for ever. Where clocks are put
+    back, a local time happens twice; where they are put forward, it never does. A span of time that
+    begins or ends at such a time is made longer, never shorter: it begins at the `earliest` instant
+    that can be meant, and ends at the `latest`. Raises `ValueError` naming the field.
+
+    >>> zone = Zone("two shifts", ((0, 0), (36_000, 3600), (72_000, 0)))
+    >>> [zone.earliest(second) for second in (18_000, 37_800, 73_800)]  # once, never, twice shown
+    [18000, 34200, 70200]
+    >>> [zone.latest(second) for second in (18_000, 37_800, 73_800)]
+    [18000, 37800, 73800]
+
+    Source: Swellfish specification, section 2 (expansion).
+    """
+
+    name: str
+    transitions: tuple[tuple[int, int], ...]
+    least: int = field(init=False, repr=False, compare=False)
+    """The smallest offset of all."""
+    most: int = field(init=False, repr=False, compare=False)
+    """The largest one."""
+    _left: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    _entered: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise ValueError("name: must not be empty")
+        if not self.transitions:
+            raise ValueError("transitions: must have at least one offset from UTC")
+        if not all(one < next_one for (one, _), (next_one, _) in pairwise(self.transitions)):
+            raise ValueError("transitions: must be in order of time, each second once")
+        steps = [abs(after - before) for (_, before), (_, after) in pairwise(self.transitions)]
+        if max(steps, default=0) > DAY:
+            raise ValueError("transitions: must not change clocks by more than a day at once")
+        object.__setattr__(self, "least", min(offset for _, offset in self.transitions))
+        object.__setattr__(self, "most", max(offset for _, offset in self.transitions))
+        left = [second + before for (_, before), (second, _) in pairwise(self.transitions)]
+        entered = [second + offset for second, offset in self.transitions[1:]]
+        object.__setattr__(self, "_left", tuple(accumulate(left, max)))
+        object.__setattr__(self, "_entered", tuple(accumulate(reversed(entered), min))[::-1])
+
+    def to_data(self) -> dict[str, Any]:
+        """Write it as plain JSON data, once: a zone has many transitions, and many policies."""
+        return self._data
+
+    @cached_property
+    def _data(self) -> dict[str, Any]:
+        return super().to_data()
+
+    def earliest(self, local: int) -> int:
+        """Return the UTC second of a local one, by the first offset left after showing it."""
+        return local - self.transitions[bisect_right(self._left, local)][1]
+
+    def latest(self, local: int) -> int:
+        """Return the UTC second of a local one, by the last offset entered before showing it."""
+        return local - self.transitions[bisect_right(self._entered, local)][1]
+
+    def earliest_of(self, locals_: Integers) -> Integers:
+        """Return `earliest` of all of these."""
+        return locals_ - self._offsets[np.searchsorted(self._left, locals_, "right")]
+
+    def latest_of(self, locals_: Integers) -> Integers:
+        """Return `latest` of all of these."""
+        return locals_ - self._offsets[np.searchsorted(self._entered, locals_, "right")]
+
+    @cached_property
+    def _offsets(self) -> Integers:
+        return np.array([offset for _, offset in self.transitions], dtype=np.int64)
+
+    def differs_from(self, other: "Zone") -> int | None:
+        """Return the first second (UTC) at which clocks of the two show different times, if any.
+
+        >>> winter = Zone("winter", ((0, 3600),))
+        >>> winter.differs_from(Zone("summer too", ((0, 3600), (5_000, 7200))))
+        5000
+        """
+        seconds = sorted({second for zone in (self, other) for second, _ in zone.transitions})
+        before = seconds[0] - 1
+        return next(
+            (one for one in (before, *seconds) if self._ahead(one) != other._ahead(one)), None
+        )
+
+    def _ahead(self, second: int) -> int:
+        """Return by how many seconds clocks are ahead of UTC at a second."""
+        place = bisect_right(self.transitions, second, key=itemgetter(0)) - 1
+        return self.transitions[max(0, place)][1]
+
+
+# The times at which a policy holds: a daily span on certain days, or one span once.
+
 
 _EPOCH = datetime(1970, 1, 1)
 _FIRST_DATE = _EPOCH.date()

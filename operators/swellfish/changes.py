@@ -1,14 +1,158 @@
-"""Hold how collections stand after all changes so far, as bytes in the state of a stream."""
+"""Define changes of policies, and hold how collections stand after all changes so far."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fugu.operators.swellfish.occurrences import FOR_EVER, Admitted, open_spans
-from fugu.operators.swellfish.plain_data import plain_json
-from fugu.operators.swellfish.policy import Collection, Policy
-from fugu.operators.swellfish.zone import Zone
+from fugu.operators.swellfish.calendar import PlainData, Zone, plain_json
+from fugu.operators.swellfish.policy import FOR_EVER, Admitted, Collection, Policy, open_spans
+
+# Changes of policies: one of a collection, a collection that comes, and keys that move.
+
+
+@dataclass(frozen=True)
+class Change(PlainData):
+    """Remove the policy with the id `removes` from a collection, add the policy `adds`, or both.
+
+    It is in effect from tick `effective` on; with both, the policy that it adds replaces the one
+    with the same id. `owner`: an owner of the collection has signed it, as number `sequence` of the
+    own changes. `sent`: the tick at which it was written. Raises `ValueError` where it has neither
+    policy, or two ids.
+
+    >>> gone = Change("home", 7, removes="sauna", adds=None)
+    >>> change_of(gone.to_bytes()) == gone
+    True
+    """
+
+    collection: str
+    effective: int
+    removes: str | None
+    adds: Policy | None
+    owner: bool = False
+    sequence: int = 0
+    sent: int = 0
+
+    def __post_init__(self) -> None:
+        if self.removes is None and self.adds is None:
+            raise ValueError("adds: must be a policy, or removes the id of one, or both")
+        if self.removes is not None and self.adds is not None and self.removes != self.adds.id:
+            raise ValueError("removes: must be the id of the policy that comes instead")
+
+    @property
+    def policy_id(self) -> str:
+        """Return the id of the policy that it is about."""
+        return self.removes or "" if self.adds is None else self.adds.id
+
+    @property
+    def key(self) -> str:
+        """Return the key of its record."""
+        return f"{self.collection}/{self.policy_id}"
+
+    @property
+    def subject(self) -> str:
+        """Return what it is about, for messages."""
+        return f"policy {self.policy_id}"
+
+    @property
+    def added(self) -> tuple[Policy, ...]:
+        """Return all policies that it adds."""
+        return () if self.adds is None else (self.adds,)
+
+
+class AboutCollection:
+    """Name what is about a whole collection."""
+
+    collection: str
+
+    @property
+    def key(self) -> str:
+        """Return the key of its record."""
+        return self.collection
+
+    @property
+    def subject(self) -> str:
+        """Return what it is about, for messages."""
+        return f"collection {self.collection}"
+
+
+@dataclass(frozen=True)
+class NewCollection(AboutCollection, PlainData):
+    """Make a collection of these policies, which count from tick `effective` on.
+
+    If an owner of all collections has signed it, it is owned. Raises `ValueError` naming the field.
+    """
+
+    collection: str
+    effective: int
+    policies: tuple[Policy, ...]
+    owner: bool = False
+    sequence: int = 0
+    sent: int = 0
+
+    def __post_init__(self) -> None:
+        Collection(self.collection, self.policies)
+
+    @property
+    def added(self) -> tuple[Policy, ...]:
+        """Return all policies that it adds."""
+        return self.policies
+
+
+@dataclass(frozen=True)
+class MovedKeys(AboutCollection, PlainData):
+    """Give the people with these keys another collection, from tick `effective` on.
+
+    Raises `ValueError` naming the field.
+    """
+
+    collection: str
+    effective: int
+    keys: tuple[str, ...]
+    owner: bool = False
+    sequence: int = 0
+    sent: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.keys or len(set(self.keys)) < len(self.keys):
+            raise ValueError("keys: must be at least one, and each once")
+
+    @property
+    def added(self) -> tuple[Policy, ...]:
+        """Return all policies that it adds: none."""
+        return ()
+
+
+AnyChange = Change | NewCollection | MovedKeys
+
+
+def noticed(change: AnyChange, now: int, notice: int) -> int:
+    """Return the tick from which on a change may take protection away.
+
+    The notice begins when the change is known, and when it was sent, whichever is later. After a
+    long silence the next tick is an old one, and nobody can object to what was sent since.
+    """
+    return max(change.effective, max(now, change.sent) + notice)
+
+
+def change_of(content: bytes) -> AnyChange:
+    """Read a change from JSON; `ValueError` names the policy and the field.
+
+    Version 1 knew of no owners: a change without these members is that of a stranger.
+    """
+    try:
+        data = json.loads(content)
+    except ValueError:
+        raise ValueError("change: must be JSON") from None
+    if not isinstance(data, dict):
+        raise ValueError("change: must be an object")
+    data = {"owner": False, "sequence": 0, "sent": 0} | data
+    if "policies" in data:
+        return NewCollection.from_data(data)
+    return MovedKeys.from_data(data) if "keys" in data else Change.from_data(data)
+
+
+# Hold how collections stand after all changes so far, as bytes in the state of a stream.
 
 
 @dataclass(frozen=True)
@@ -137,3 +281,42 @@ def _standing(
 def _policy(data: dict[str, Any], zones: list[Zone]) -> Policy:
     zone = zones[data["when"]["zone"]]
     return Policy.from_data({**data, "when": {**data["when"], "zone": zone}})
+
+
+# Limit how many bytes changes of policies take in the state of a stream.
+
+
+LARGEST_CHANGES = 2**22
+LARGEST_OF_COLLECTION = 2**16
+OF_EACH_COLLECTION = 2**12
+"""Bytes that a collection of the document may take, however much others take."""
+MOST_MADE = 1_000
+"""Collections that changes make."""
+
+
+def require_room(change: AnyChange, standings: Standings, in_all: int) -> None:
+    """Raise `ValueError` where a collection would take too much, or take it from others.
+
+    Where there are owners, strangers fill half of what a collection may take, and nobody takes from
+    owners. `standings` are those after the change, which take `in_all` bytes.
+    """
+    standing = standings[change.collection]
+    own, reserved = size(standing), 0 if standing.made else OF_EACH_COLLECTION
+    strangers = standing.owned and not change.owner
+    most = LARGEST_OF_COLLECTION // 2 if strangers else LARGEST_OF_COLLECTION
+    if own > most:
+        raise ValueError(
+            f"{change.subject}: changes of collection {change.collection} would take more than "
+            f"{most:,} bytes; remove policies, or put them into the document"
+        )
+    if in_all > LARGEST_CHANGES and own > reserved and not change.owner:
+        raise ValueError(
+            f"{change.subject}: all changes would take more than {LARGEST_CHANGES:,} bytes, and "
+            f"collection {change.collection} may take {reserved:,} then; remove policies, or put "
+            "them into the document"
+        )
+    if sum(one.made for one in standings.values()) > MOST_MADE:
+        raise ValueError(
+            f"{change.subject}: more than {MOST_MADE:,} collections would be made by changes; put "
+            "them into the document"
+        )

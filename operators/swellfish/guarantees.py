@@ -1,17 +1,18 @@
 """The guarantee of Swellfish privacy: Swellfish specification, section 1.2."""
 
-from fugu.operators.guarantee import Guarantee, Neighbours
-from fugu.operators.noise.additive import finite_precision_delta
-from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
-from fugu.operators.points import (
+from fugu.operators.guarantee import (
     CORRELATION,
     EXACT_SUMS_SEEN,
     KEYED_HASH,
     SAME_PEOPLE,
     SECRET,
     TIMES_OF_RECORDS,
+    Guarantee,
+    Neighbours,
     Point,
 )
+from fugu.operators.noise.additive import finite_precision_delta
+from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
 
 _POLICIES_KNOWN = Point(
     "policies-known",

@@ -2,11 +2,10 @@
 
 from datetime import datetime
 
-from fugu.operators.swellfish.calendar import Once
+from fugu.operators.swellfish.calendar import Once, Zone
 from fugu.operators.swellfish.policy import Collection, Policy
-from fugu.operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.relevance import Query
 from fugu.operators.swellfish.timeline import Policies
-from fugu.operators.swellfish.zone import Zone
 
 
 def _once(name: str, hours: tuple[int, int], *thresholds: int) -> Policy:

@@ -1,34 +1,83 @@
-"""The step that all strategies of Swellfish privacy share, by what policies ask of a tick."""
+"""The chain of digests that says which policies a figure was made with."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import blake2b
 from typing import ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
 from fugu.operators.budget_units import UNITS_PER_NAT, in_nats
-from fugu.operators.byte_fields import digest_of
-from fugu.operators.columns import objects
+from fugu.operators.columns import digest_of, encode_fields, objects
 from fugu.operators.declared import take_whole_numbers
-from fugu.operators.guarantee import Guarantee
+from fugu.operators.digests import extended
+from fugu.operators.guarantee import Guarantee, Point
 from fugu.operators.mechanism import Draws, Inputs, Integers, Releases, State
-from fugu.operators.points import Point
-from fugu.operators.release_digest import extended
-from fugu.operators.swellfish.chain import first_digest, next_digest
+from fugu.operators.swellfish.calendar import plain_json
 from fugu.operators.swellfish.guarantees import interval_guarantee
-from fugu.operators.swellfish.relevance import Relevance, Timeline
-from fugu.operators.swellfish.status import KINDS, Status
-from fugu.operators.wevent.allocation import Booleans, Offer
-from fugu.operators.wevent.limits import (
+from fugu.operators.swellfish.relevance import KINDS, Relevance, Status, Timeline
+from fugu.operators.wevent.allocation import (
     LARGEST_BINS,
     LARGEST_VALUE,
+    LARGEST_WINDOW,
+    Booleans,
+    Offer,
+    Rule,
     require_size,
     units_below,
     vectors,
 )
-from fugu.operators.wevent.tick import Tick, digests, standard_errors
+from fugu.operators.wevent.strategy import Tick, digests, standard_errors
+
+DIGEST_BYTES = 16
+
+
+def first_digest(timeline_digest: bytes) -> bytes:
+    """Return the digest of the configured policies alone.
+
+    >>> first_digest(bytes(32)).hex()
+    'ff0f22492f44bac4c4b30ae58d0e8daa'
+    """
+    return blake2b(timeline_digest, digest_size=DIGEST_BYTES).digest()
+
+
+def next_digest(before: bytes, change: bytes, now: int) -> bytes:
+    """Return the digest after one more change, which tick `now` is the first to know of.
+
+    A change that is refused counts as well. Of a time zone only the name counts, since the clock
+    changes of a zone depend on the version of the database that somebody has. So whoever knows the
+    document and all changes finds the tick from which on each was known, and sees whether one was
+    left out, delayed or made up: two different histories with the same digest would be a collision
+    of BLAKE2b.
+
+    >>> one, other = (next_digest(first_digest(bytes(32)), b"{}", now) for now in (7, 8))
+    >>> one == other
+    False
+    """
+    content = before + now.to_bytes(8, "little", signed=True) + _with_names_of_zones(change)
+    return blake2b(content, digest_size=DIGEST_BYTES).digest()
+
+
+def _with_names_of_zones(change: bytes) -> bytes:
+    return plain_json(_without_transitions(json.loads(change)))
+
+
+def _without_transitions(data: object) -> object:
+    """Replace zones, wherever they are, by their names."""
+    if isinstance(data, list):
+        return [_without_transitions(part) for part in data]
+    if not isinstance(data, dict):
+        return data
+    if data.keys() == {"name", "transitions"}:
+        return data["name"]
+    return {name: _without_transitions(part) for name, part in data.items()}
+
+
+# The step that all strategies of Swellfish privacy share, by what policies ask of a tick.
+
 
 Opened = TypeVar("Opened")
 """The state as a strategy prepares it before it makes an offer."""
@@ -59,7 +108,7 @@ class PolicyStrategy(ABC, Generic[Opened]):
     `(rows, bins)`, noisy or repeated, annotated with their `status`, with `decision_epsilon` and
     `publication_epsilon` (what the tick was charged, in nats), `standard_error` in units, the
     `sensitivity` of the tick, in units, and `policies`, the digest of the configured policies and
-    of every change so far (`fugu.operators.swellfish.chain`), in hexadecimal digits.
+    of every change so far (`fugu.operators.swellfish.strategy`), in hexadecimal digits.
     Source: Swellfish specification, section 5 (framework).
 
     Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers or
@@ -294,3 +343,91 @@ def _require_enough(name: str, nats: float, units: int, needed: int) -> None:
             f"{name}: {nats:g} nats is too little for these policies; give at least "
             f"{in_nats(needed):g} nats"
         )
+
+
+# The step of strategies that spread epsilon over windows: the TS baselines.
+
+
+_PREFIX = "rule_"
+_COVERED = "covered"
+
+
+@dataclass(frozen=True, eq=False)
+class WindowStrategy(PolicyStrategy[State]):
+    """Spread epsilon over windows, with noise for the sensitivity of each tick.
+
+    Claim. Swellfish privacy, as for `PolicyStrategy`. A window bounds what an interval spends only
+    if it is as long: while a longer one is open, nothing is published, so that the claim holds
+    whatever policies people add.
+
+    A baseline that knows how much policies hide in a tick, and not for how long. It spreads budgets
+    over windows of a fixed number of ticks, as `operators.wevent.allocation` does, and draws noise
+    for the sensitivity of the tick instead of that of a whole contribution. A tick of sensitivity 0
+    takes its place in the window and is charged nothing. With `irrelevant: exact` it is published
+    as it is, as the paper has it; with `repeat` it repeats what is older than it could be, and the
+    strategy is worse than it would be in the paper, but says nothing about such ticks. A first
+    release is not decided upon.
+
+    Parameters: those of `PolicyStrategy`, and `window` in ticks, as many as the longest relevance
+    interval has. Input, release and errors: as for `PolicyStrategy`. State: the columns of the
+    rule, too, whose ticks count positions. Source: Swellfish specification, section 6 (TS
+    variants).
+    """
+
+    window: int
+    rule: Rule = field(init=False, repr=False)
+
+    rule_class: ClassVar[type[Rule]]
+    proof: ClassVar[str] = "Swellfish specification, sections 1.3 and 6 (Theorem 4.3)"
+
+    def __post_init__(self) -> None:
+        require_size("window", self.window, LARGEST_WINDOW)
+        super().__post_init__()
+        object.__setattr__(self, "rule", self.rule_class(self.window, self.units))
+
+    @property
+    def decides(self) -> bool:
+        return self.rule_class.decides
+
+    @property
+    def _parts(self) -> int:
+        return 2 * self.window
+
+    def start(self, rows: int) -> State:
+        return {**super().start(rows), **_prefixed(self.rule.start(rows))}
+
+    def _open(self, state: State, relevances: list[Relevance]) -> State:
+        columns = {
+            name.removeprefix(_PREFIX): column
+            for name, column in state.items()
+            if name.startswith(_PREFIX)
+        }
+        covered = [
+            all(one.end - one.start < self.window for one in relevance.intervals)
+            for relevance in relevances
+        ]
+        return {**columns, _COVERED: np.array(covered, dtype=np.bool_)}
+
+    def _offer(self, state: State, opened: State) -> Offer:
+        offer = self.rule.offer(opened, np.zeros(len(state["tick"]), dtype=np.bool_))
+        return Offer(offer.decision, np.where(opened[_COVERED], offer.publication, 0), offer.share)
+
+    def _settle(self, state: State, opened: State, charged: Offer) -> State:
+        return _prefixed(self.rule.settle(opened, charged, charged.publication > 0))
+
+    @property
+    def _longest(self) -> int:
+        return min(self.window, super()._longest)
+
+    def audit(self) -> Mapping[str, object]:
+        return {
+            **super().audit(),
+            "longest relevance interval in which anything is published, in ticks": self.window,
+        }
+
+    def _identity(self) -> bytes:
+        return encode_fields(self.window)
+
+
+def _prefixed(columns: State) -> State:
+    return {_PREFIX + name: column for name, column in columns.items()}

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fugu.operators.swellfish.window_strategy import WindowStrategy
+from fugu.operators.swellfish.strategy import WindowStrategy
 from fugu.operators.wevent import allocation
 
 

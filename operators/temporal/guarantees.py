@@ -1,8 +1,15 @@
 """The guarantee of temporal mechanisms: a bound on the law of one delay, and on no more."""
 
 from fugu.operators.budget_units import exact_exp
-from fugu.operators.guarantee import Guarantee, Neighbours
-from fugu.operators.points import KEYED_HASH, REFUSED, SECRET, STREAMS_INDEPENDENT, Point
+from fugu.operators.guarantee import (
+    KEYED_HASH,
+    REFUSED,
+    SECRET,
+    STREAMS_INDEPENDENT,
+    Guarantee,
+    Neighbours,
+    Point,
+)
 
 LONGEST_EPOCH = 2**32
 """Bound the ticks of an epoch, over which the errors of draws are added up."""

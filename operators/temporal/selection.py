@@ -7,11 +7,11 @@ from math import isfinite
 import numpy as np
 
 from fugu.operators.budget_units import exact_exp
-from fugu.operators.temporal import costs as expected
-from fugu.operators.temporal.costs import Costs
+from fugu.operators.temporal import dispatch_law as expected
 from fugu.operators.temporal.dispatch_law import (
     LARGEST_K,
     SMALLEST_K,
+    Costs,
     delay_law,
     early_ratios,
     largest_ratio_within,
@@ -19,8 +19,7 @@ from fugu.operators.temporal.dispatch_law import (
     late_ratios,
     smallest_budget,
 )
-from fugu.operators.temporal.forward import Calibrate, calibrated, can_be_calibrated
-from fugu.operators.temporal.random_lag import lag_law
+from fugu.operators.temporal.random_delays import Calibrate, calibrated, can_be_calibrated, lag_law
 
 PREFERENCE = (
     "threshold_perturbation",

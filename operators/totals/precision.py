@@ -1,19 +1,49 @@
-"""Choose the precision of factorised noise: how many steps a unit has, for (epsilon, delta)."""
+"""Bound what finite precision costs in running totals, and state what they promise."""
 
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import nextafter, sqrt
 
-from fugu.operators.loss import GaussianLoss, WideGaussianLoss
-from fugu.operators.noise import wide_gaussian
+import numpy as np
+
+from fugu.operators.columns import binding_digest
+from fugu.operators.guarantee import (
+    BEYOND_A_PERIOD,
+    BEYOND_A_WINDOW,
+    CAP_CHOSEN_IN_PUBLIC,
+    CAPPED,
+    CLAMPED,
+    CORRELATION,
+    DEPENDENT_OTHERS,
+    EXACT_SUMS_SEEN,
+    KEYED_HASH,
+    ONE_GROUP,
+    OTHERS_KNOWN,
+    SAME_PEOPLE,
+    SECRET,
+    TIMES_OF_RECORDS,
+    WHOLE_RECORDS,
+    WINDOWS_INDEPENDENT,
+    GaussianLoss,
+    Guarantee,
+    Neighbours,
+    Point,
+    WideGaussianLoss,
+)
+from fugu.operators.mechanism import Draws, Floats, Integers
+from fugu.operators.noise import gaussian_table, wide_gaussian
 from fugu.operators.noise.additive import BudgetBelowResolution
-from fugu.operators.noise.discrete_gaussian import PRECISION
-from fugu.operators.noise.gaussian_account import VARIANCE, squares_of
-from fugu.operators.noise.gaussian_precision import ANY_STEPS, delta_of_draw, delta_of_draws
+from fugu.operators.noise.gaussian import VARIANCE, squares_of
+from fugu.operators.noise.gaussian_table import ANY_STEPS, PRECISION, delta_of_draw, delta_of_draws
 from fugu.operators.personal_cap import PersonalCap
+from fugu.operators.randomness import draws_of
 from fugu.operators.totals.buffers import Buffers, participation, root_above, root_below
 from fugu.operators.totals.fitted import LARGEST_TICKS
+from fugu.operators.wevent.strategy import beyond
+
+# Choose the precision of factorised noise: how many steps a unit has, for (epsilon, delta).
+
 
 _LARGEST_STATE = 2**61
 _WORTH_IT = Fraction(1, 100)
@@ -195,3 +225,123 @@ def scale_of(buffers: Buffers, changes: Changes, squares: int) -> int:
 def _of_rounding(buffers: Buffers, changes: Changes) -> Fraction:
     """Return what roundings of all indices that may differ add up to, in steps, rounded up."""
     return root_above(buffers.rounding**2 * changes.indices)
+
+
+# Add noise to rounded indices: the one thing of mixed figures that leaves.
+
+
+def measured_rows(
+    precision: Precision, index: Integers, rows: Integers, draws: Draws, silent: int = 0
+) -> Floats:
+    """Return noisy indices of `rows`, and zeros of the others, shape `(rows, bins)`.
+
+    A draw is bound to the indices of its tick, and to its number among `silent` ones, if it is one.
+    """
+    measured = np.zeros(index.shape)
+    if len(rows):
+        which = (silent,) if silent else ()
+        bindings = [binding_digest(row.tobytes(), *which) for row in index[rows].astype(">i8")]
+        words = draws_of(draws, rows, len(index)).words(
+            "release",
+            bindings,
+            coordinates=index.shape[1] * precision.parts,
+            count=gaussian_table.WORDS_PER_DRAW,
+        )
+        sampler = wide_gaussian if precision.wide else gaussian_table
+        measured[rows] = index[rows] + sampler.sample(words)
+    return measured
+
+
+# State the guarantee of factorised noise, for windows of a horizon or for periods under a cap.
+
+
+TOTALS = Point(
+    "factorised-noise",
+    "noise is added to mixed values, of which all releases are post-processing; neighbours differ "
+    "by at most {squares:,} squared steps of noise in all ticks together, rounding included, and "
+    "finite precision is part of delta",
+)
+ESTIMATES = Point(
+    "shaped-noise",
+    "noise is added to mixed values, of which filtered estimates are post-processing; neighbouring "
+    "ones differ by at most {squares:,} squared steps of noise in all ticks together, rounding "
+    "included, and finite precision is part of delta",
+)
+_SENSITIVITY = Point(
+    "sensitivity-of-totals",
+    "neighbouring inputs differ in at most {counted:,} of {ticks:,} ticks, in each of them by at "
+    "most {units:,} units a group: contributions are clamped, and there is at most one for each "
+    "person and tick",
+)
+_AFTER_THE_HORIZON = Point(
+    "after-the-horizon", "ticks after the first {horizon:,}: they are not released at all"
+)
+PROOF_OF_TOTALS = Point(
+    "running-total",
+    "continual release specification, sections 2 (Theorems 1 and 2), 3 (rounding) and 4 (Theorems "
+    "3 and 4)",
+)
+PROOF_OF_ESTIMATES = Point(
+    "shaped-real-time-release",
+    "real-time release specification, section 2 (the filter is post-processing); continual release "
+    "specification, sections 2 (Theorems 1 and 2), 3 (rounding) and 4 (Theorems 3 and 4)",
+)
+
+
+def total_guarantee(
+    *,
+    precision: Precision,
+    horizon: int | None,
+    cap: PersonalCap | None,
+    neighbours: Neighbours,
+    tick_milliseconds: int | None,
+    accounting: Point = TOTALS,
+    proof: Point = PROOF_OF_TOTALS,
+    left_open: tuple[Point, ...] = (),
+) -> Guarantee:
+    """Return (epsilon, delta)-DP of everything, of a window, or of a period under a `cap`.
+
+    `accounting` says what is made of mixed values, and `left_open` what that does not promise.
+    Source: continual release specification, sections 2 to 4.
+    """
+    changes = precision.changes
+    whole = cap is None and changes.counted == horizon
+    window = None if whole else cap.ticks if cap is not None else changes.counted
+    beyond_one = BEYOND_A_WINDOW if cap is None else BEYOND_A_PERIOD
+    open_end = () if whole else (beyond_one, CORRELATION)
+    after = () if horizon is None else (_AFTER_THE_HORIZON.of(horizon=horizon),)
+    capped = () if cap is None else (CAPPED.of(at_most=cap.at_most, ticks=cap.ticks),)
+    assumed: tuple[Point, ...] = (ONE_GROUP.of(units=changes.amount), CAP_CHOSEN_IN_PUBLIC)
+    if cap is None:
+        assumed = (
+            _SENSITIVITY.of(counted=changes.counted, ticks=changes.ticks, units=changes.amount),
+        )
+    return Guarantee(
+        notion="dp" if whole else "w-event-dp",
+        epsilon=precision.epsilon,
+        delta=precision.delta,
+        per="stream" if whole else "window" if cap is None else "period",
+        window=window,
+        tick_milliseconds=None if whole else tick_milliseconds,
+        tick_by_tick=cap is not None,
+        neighbours=neighbours,
+        adversary=OTHERS_KNOWN if whole else WINDOWS_INDEPENDENT,
+        accounting=(accounting.of(squares=precision.squares), *capped),
+        trust=EXACT_SUMS_SEEN,
+        assumptions=(*assumed, KEYED_HASH),
+        not_covered=(
+            *after,
+            *open_end,
+            *beyond(neighbours),
+            CLAMPED,
+            SAME_PEOPLE,
+            DEPENDENT_OTHERS,
+            WHOLE_RECORDS,
+            TIMES_OF_RECORDS,
+            *left_open,
+            SECRET,
+        ),
+        proof=proof,
+        finite_precision_delta=0.0,
+        loss=precision.loss,
+    )

@@ -7,19 +7,15 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fugu.operators.byte_fields import digest_of
-from fugu.operators.columns import copied, where_rows
+from fugu.operators.columns import copied, digest_of, where_rows
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State
 from fugu.operators.personal_cap import Booleans, PersonalCap
-from fugu.operators.totals.buffers import Buffers
-from fugu.operators.totals.errors import TotalErrors
+from fugu.operators.totals.buffers import Buffers, TotalErrors
 from fugu.operators.totals.fitted import LARGEST_TICKS, fitted
-from fugu.operators.totals.guarantees import total_guarantee
-from fugu.operators.totals.measuring import measured_rows
-from fugu.operators.totals.precision import Changes, Precision
-from fugu.operators.wevent.limits import (
+from fugu.operators.totals.precision import Changes, Precision, measured_rows, total_guarantee
+from fugu.operators.wevent.allocation import (
     LARGEST_BINS,
     LARGEST_VALUE,
     require_epsilon_and_delta,
@@ -27,7 +23,7 @@ from fugu.operators.wevent.limits import (
     require_size,
     vectors,
 )
-from fugu.operators.wevent.tick import kinds_of
+from fugu.operators.wevent.strategy import kinds_of
 
 _NEVER = -(2**63)
 

@@ -8,14 +8,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from fugu.operators.budget_units import in_nats
-from fugu.operators.byte_fields import binding_digest
+from fugu.operators.columns import binding_digest
 from fugu.operators.declared import take_whole_numbers
-from fugu.operators.guarantee import Guarantee, Neighbours
-from fugu.operators.mechanism import Draws, Floats, Inputs, Integers, Kind, Releases, State
-from fugu.operators.noise.additive import finite_precision_delta
-from fugu.operators.noise.grid import counted
-from fugu.operators.noise.unit_laplace import TOTAL_VARIATION, WORDS_PER_DRAW, sample
-from fugu.operators.points import (
+from fugu.operators.guarantee import (
     ARRIVALS,
     CORRELATION,
     KEYED_HASH,
@@ -23,10 +18,16 @@ from fugu.operators.points import (
     RAW_VALUES_SEEN,
     REFUSED,
     SECRET,
+    Guarantee,
+    Neighbours,
     Point,
 )
+from fugu.operators.mechanism import Draws, Floats, Inputs, Integers, Kind, Releases, State
+from fugu.operators.noise.additive import finite_precision_delta
+from fugu.operators.noise.grid import counted
+from fugu.operators.noise.unit_laplace import TOTAL_VARIATION, WORDS_PER_DRAW, sample
 from fugu.operators.randomness import draws_of
-from fugu.operators.wevent.limits import LARGEST_VALUE, require_size, units_below
+from fugu.operators.wevent.allocation import LARGEST_VALUE, require_size, units_below
 
 FAN_OUT = 16
 """A node of the tree is the sum of so many below it."""

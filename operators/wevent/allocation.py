@@ -1,15 +1,50 @@
-"""Rules that spread the budget of a window over its ticks: integers in, integers out, no noise."""
+"""Allot the budget of every window of w ticks to its ticks."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.operators.budget_units import add_spent
-from fugu.operators.mechanism import Integers, State
-from fugu.operators.wevent.cap import Cap
+from fugu.operators.budget_units import UNITS_PER_NAT, add_spent
+from fugu.operators.mechanism import Array, Integers, State
+from fugu.operators.noise.grid import counted
+
+# The most that one tick may be charged, whatever the rule of a strategy would offer.
+
+
+@dataclass(frozen=True)
+class Cap:
+    """Limit what a tick is charged, in units of 2^-40 nat: its decision, and its publication.
+
+    Source: PBA specification, section 6 (guard).
+    """
+
+    decision: int
+    publication: int
+
+    @classmethod
+    def within(cls, largest_epsilon: float, decision: int, sensitivity: int = 2) -> "Cap":
+        """Return the caps that keep a tick within `largest_epsilon` nats under a change.
+
+        `decision`: what a decision costs uncapped, in units; it gets at most half. `sensitivity`:
+        that of a change (2, or a local mechanism), or of adding a user (1). Caps round down.
+
+        >>> Cap.within(0.5, decision=2**40 // 20)
+        Cap(decision=54975581388, publication=494780232500)
+        """
+        if sensitivity not in (1, 2):
+            raise ValueError(f"sensitivity: must be 1 or 2, not {sensitivity}")
+        both = int(Fraction(largest_epsilon) * UNITS_PER_NAT * sensitivity / 2)
+        capped = min(decision, both // 2)
+        return cls(capped, both - capped)
+
+
+# Rules that spread the budget of a window over its ticks: integers in, integers out, no noise.
+
 
 Booleans = NDArray[np.bool_]
 
@@ -236,3 +271,52 @@ class BudgetAbsorption(Rule):
 def pushed(last: Integers, newest: Integers) -> Integers:
     """Forget the oldest entry of each row and append the newest."""
     return np.concatenate([last, newest[:, None]], axis=1)[:, 1:].copy()
+
+
+# Limits of parameters and of vectors, and the checks that refuse or clamp what is beyond them.
+
+
+LARGEST_BINS = 2**17
+LARGEST_WINDOW = 100_000
+LARGEST_EPSILON = 20.0
+LARGEST_VALUE = 2**44
+
+
+def require_size(name: str, value: int, largest: int) -> None:
+    """Raise `ValueError` unless the value is from 1 to `largest`."""
+    if not 1 <= value <= largest:
+        raise ValueError(f"{name}: must be from 1 to {largest}, not {value}")
+
+
+def require_length(tick_milliseconds: int | None) -> None:
+    """Raise `ValueError` if ticks have a length in time that is below 1 ms."""
+    if tick_milliseconds is not None and tick_milliseconds < 1:
+        raise ValueError(f"tick_milliseconds: must be at least 1, not {tick_milliseconds}")
+
+
+def require_epsilon(epsilon: float, name: str = "epsilon") -> None:
+    """Raise `ValueError` unless it is above 0 and at most the largest epsilon."""
+    if not isfinite(epsilon) or not 0.0 < epsilon <= LARGEST_EPSILON:
+        raise ValueError(
+            f"{name}: must be above 0 and at most {LARGEST_EPSILON:g} nats, not {epsilon}"
+        )
+
+
+def require_epsilon_and_delta(epsilon: float, delta: float) -> None:
+    """Raise `ValueError` unless both can be promised; a delta is above 0 and below 1."""
+    require_epsilon(epsilon)
+    if not 0.0 < delta < 1.0:
+        raise ValueError(f"delta: must be above 0 and below 1, not {delta}")
+
+
+def units_below(epsilon: float, name: str = "epsilon") -> int:
+    """Convert a declared number of nats to units, rounded down: nobody is charged more."""
+    require_epsilon(epsilon, name)
+    return int(Fraction(epsilon) * UNITS_PER_NAT)
+
+
+def vectors(values: Array, bins: int) -> Integers:
+    """Return integers `(rows, bins)`, clamped to 2^44 either way; `ValueError` for other shapes."""
+    if values.ndim != 2 or values.shape[1] != bins:
+        raise ValueError(f"values must be vectors of {bins} bins, not of shape {values.shape[1:]}")
+    return np.clip(counted(values), -LARGEST_VALUE, LARGEST_VALUE)

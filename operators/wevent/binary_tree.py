@@ -7,16 +7,22 @@ from typing import ClassVar
 import numpy as np
 
 from fugu.operators.budget_units import UNITS_PER_NAT, add_spent, in_nats
-from fugu.operators.byte_fields import digest_of
+from fugu.operators.columns import digest_of
 from fugu.operators.declared import take_whole_numbers
-from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
+from fugu.operators.digests import extended
+from fugu.operators.guarantee import (
+    BEYOND_A_WINDOW,
+    CONTRIBUTIONS,
+    CORRELATION,
+    OTHERS_KNOWN,
+    Guarantee,
+    Neighbours,
+    Point,
+)
 from fugu.operators.mechanism import Draws, Inputs, Integers, Releases, State
 from fugu.operators.noise.additive import finite_precision_delta
 from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
-from fugu.operators.points import BEYOND_A_WINDOW, CORRELATION, OTHERS_KNOWN, Point
-from fugu.operators.release_digest import extended
-from fugu.operators.wevent.guarantees import window_guarantee
-from fugu.operators.wevent.limits import (
+from fugu.operators.wevent.allocation import (
     LARGEST_BINS,
     LARGEST_VALUE,
     require_length,
@@ -24,7 +30,13 @@ from fugu.operators.wevent.limits import (
     units_below,
     vectors,
 )
-from fugu.operators.wevent.tick import Tick, digests, kinds_of, standard_errors
+from fugu.operators.wevent.strategy import (
+    Tick,
+    digests,
+    kinds_of,
+    standard_errors,
+    window_guarantee,
+)
 
 LARGEST_HORIZON = 2**16
 """With it, totals of the largest values fit 64 bits."""

@@ -7,24 +7,28 @@ from typing import ClassVar
 import numpy as np
 
 from fugu.operators.budget_units import UNITS_PER_NAT, in_nats
-from fugu.operators.byte_fields import digest_of
+from fugu.operators.columns import digest_of
 from fugu.operators.declared import take_whole_numbers
-from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
+from fugu.operators.digests import extended
+from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours, Point
 from fugu.operators.mechanism import Draws, Inputs, Integers, Releases, State
-from fugu.operators.points import Point
-from fugu.operators.release_digest import extended
-from fugu.operators.wevent.allocation import Booleans
-from fugu.operators.wevent.guarantees import window_guarantee
-from fugu.operators.wevent.limits import (
+from fugu.operators.wevent.allocation import (
     LARGEST_BINS,
     LARGEST_VALUE,
     LARGEST_WINDOW,
+    Booleans,
     require_length,
     require_size,
     units_below,
     vectors,
 )
-from fugu.operators.wevent.tick import Tick, digests, kinds_of, standard_errors
+from fugu.operators.wevent.strategy import (
+    Tick,
+    digests,
+    kinds_of,
+    standard_errors,
+    window_guarantee,
+)
 
 PARTS = 5
 """Parts that the share of a tick is divided into; one of them is for grouping."""

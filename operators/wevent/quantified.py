@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from fugu.operators.budget_units import UNITS_PER_NAT
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.columns import encode_fields
 from fugu.operators.leakage.correlation import TemporalCorrelation
 from fugu.operators.leakage.inversion import epsilons_for, largest_epsilon
 from fugu.operators.mechanism import State

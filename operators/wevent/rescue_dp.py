@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from fugu.operators.budget_units import UNITS_PER_NAT, charge_of_ratio
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.columns import encode_fields
 from fugu.operators.mechanism import Floats, Integers, State
 from fugu.operators.wevent import allocation
 from fugu.operators.wevent.allocation import Booleans, Offer, pushed

@@ -10,14 +10,13 @@ import numpy as np
 
 from fugu.operators import compiled
 from fugu.operators.budget_units import in_nats, units_of
-from fugu.operators.byte_column import Bytes
-from fugu.operators.byte_fields import binding_digest
-from fugu.operators.columns import taken
+from fugu.operators.columns import Bytes, binding_digest, taken
 from fugu.operators.declared import take_whole_numbers
+from fugu.operators.digests import extended
+from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import (
     Draws,
     Floats,
-    Guarantee,
     Inputs,
     Integers,
     Kind,
@@ -28,19 +27,18 @@ from fugu.operators.mechanism import (
 )
 from fugu.operators.multi_step import run_in_rounds
 from fugu.operators.randomness import KeyedDraws, draws_of
-from fugu.operators.release_digest import extended
-from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols, digest_table
+from fugu.operators.sip.inputs import bound_to, checked_symbols, digest_table
 from fugu.operators.wevent.allocation import Booleans, Offer, Rule
-from fugu.operators.wevent.flags import NEVER, Flags
-from fugu.operators.wevent_local.dissimilarity import (
+from fugu.operators.wevent.pba import NEVER, Flags
+from fugu.operators.wevent_local.compiled_reports import WordMemo
+from fugu.operators.wevent_local.reports import (
     Dissimilarity,
     LaplaceDissimilarity,
+    ReportTicks,
     ResponseDissimilarity,
+    UnaryReports,
+    reports_guarantee,
 )
-from fugu.operators.wevent_local.guarantees import reports_guarantee
-from fugu.operators.wevent_local.known_words import WordMemo
-from fugu.operators.wevent_local.report_ticks import ReportTicks
-from fugu.operators.wevent_local.unary_reports import UnaryReports
 
 if TYPE_CHECKING:
     from fugu.operators.wevent_local.compiled_reports import CompiledReports
@@ -327,8 +325,7 @@ class WindowReports(RepeatingMechanism, ABC):
     def _compiled(self) -> "CompiledReports | None":
         if not compiled.available():
             return None
-        from fugu.operators.wevent_local.compiled_budgets import CompiledRule
-        from fugu.operators.wevent_local.compiled_reports import CompiledReports
+        from fugu.operators.wevent_local.compiled_reports import CompiledReports, CompiledRule
 
         rule = CompiledRule.of(self.rule, self._flags)
         if rule is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fugu.operators.anonymity.attacks import Attacks
-from fugu.operators.anonymity.infeasible import Infeasible
+from fugu.operators.anonymity.knowledge import Infeasible
 from tests.operators.anonymity import reference
 from tests.operators.anonymity.random_tables import Case, cases
 from tests.operators.anonymity.test_reference import assert_equals_the_reference

@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fugu.operators.byte_column import ByteColumn
+from fugu.operators.columns import ByteColumn
 from fugu.operators.mechanism import Floats, Inputs
-from fugu.operators.randomness import DrawScope, tick_position
-from fugu.operators.secret import Secret
-from fugu.operators.wevent.flags import Schedule
-from fugu.operators.wevent_local.pba_ldp import LocalPrivacyBudgetAllocation
-from fugu.operators.wevent_local.report_ticks import ReportTicks
+from fugu.operators.randomness import DrawScope, Secret, tick_position
+from fugu.operators.wevent.pba import Schedule
+from fugu.operators.wevent_local.reports import ReportTicks
+from fugu.operators.wevent_local.strategies import LocalPrivacyBudgetAllocation
 from tests.operators.wevent.moving_users import CELLS, TICKS, USERS, counts, walks
 
 RESULTS = Path(__file__).parent / "results" / "local_window_errors.txt"

@@ -20,8 +20,8 @@ from fugu.dataflows.kinds import RealTimeOperator
 from fugu.dataflows.offline.evaluation.aggregates.figures import Summed
 from fugu.dataflows.offline.evaluation.run import secret_of
 from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.mechanism import Inputs, Integers
 from fugu.operators.totals.running_total import RunningTotal
 from fugu.operators.wevent.binary_tree import BinaryTree

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Floats
-from fugu.operators.realtime.accountants import paper_total
+from fugu.operators.realtime.account import paper_total
 from tests.operators.realtime import printed
 from tests.operators.realtime.series import (
     DELTA,

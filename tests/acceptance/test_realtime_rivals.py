@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Floats, Inputs, Mechanism
-from fugu.operators.realtime.accountants import paper_total
+from fugu.operators.realtime.account import paper_total
 from fugu.operators.wevent.binary_tree import BinaryTree
-from fugu.operators.wevent.budget_absorption import BudgetAbsorption
-from fugu.operators.wevent.budget_distribution import BudgetDistribution
+from fugu.operators.wevent.spread_strategies import BudgetAbsorption, BudgetDistribution
 from tests.operators.noise.simulated import SimulatedDraws
 from tests.operators.realtime import compared, printed
 from tests.operators.realtime.compared import error, relative

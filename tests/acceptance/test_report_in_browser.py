@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from fugu.dataflows.commands.report import report
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from tests.dataflows.commands.test_report import EXAMPLES, NAMES, audited
 
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "report.png"

@@ -22,10 +22,8 @@ from examples.household.zones import TICKS, UNITS_PER_KW
 from fugu.operators.mechanism import Floats
 from fugu.operators.swellfish import planning
 from fugu.operators.swellfish.ledger import Ledgers
-from fugu.operators.swellfish.plan import Plan
-from fugu.operators.swellfish.planning import foreseen, planned_charges
+from fugu.operators.swellfish.planning import Plan, UnicornPlan, foreseen, planned_charges
 from fugu.operators.swellfish.relevance import Relevance
-from fugu.operators.swellfish.unicorn_plan import UnicornPlan
 from tests.examples.household.statistics import SEED
 from tests.operators.swellfish.reference_ledger import Ledger, encoded, opened
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fugu.operators.temporal.forward import ForwardPerturbation
+from fugu.operators.temporal.random_delays import ForwardPerturbation
 from tests.dataflows.offline.evaluation.temporal.section_nine import (
     EPSILONS,
     PENDING,

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from bench.figures.__main__ import put_in, sections_of
-from bench.figures.comparing import Difference, sides_told
-from bench.figures.figure import spread
+from bench.figures.figure import Difference, sides_told, spread
 from bench.figures.realtime_weights import realtime_weights
 from bench.figures.temporal_costs import temporal_costs
 

@@ -14,8 +14,8 @@ from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.commands.init import write_example
 from fugu.dataflows.kafka.partitioner import partition_of
 from fugu.dataflows.kinds import KINDS
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import Configured, configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 PARTITIONS = 2
 MAX_KEYS = 6

@@ -7,8 +7,7 @@ import numpy as np
 
 from fugu.dataflows.state.row_block import Body, column_bytes
 from fugu.operators.mechanism import Array, Draws, Inputs, Integers, State, TimedMechanism, Words
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from tests.conformance.example import Example
 
 Bytes = dict[str, bytes]

@@ -11,15 +11,17 @@ import orjson
 import pytest
 
 from fugu.dataflows.pipeline.config import Pipeline
-from fugu.operators.mechanism import Mechanism, Notion, Per
-from fugu.operators.points import (
+from fugu.operators.guarantee import (
     BEYOND_A_PERIOD,
     BEYOND_A_WINDOW,
     CAP_CHOSEN_IN_PUBLIC,
     CLAMPED,
     CORRELATION,
     DEPENDENT_OTHERS,
+    Notion,
+    Per,
 )
+from fugu.operators.mechanism import Mechanism
 from tests.conformance.example import Example
 from tests.conformance.kinds import KINDS, UNUSABLE
 

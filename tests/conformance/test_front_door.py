@@ -17,7 +17,7 @@ from bytewax.testing import TestingSink, TestingSource, run_main
 
 import fugu
 from fugu.mechanisms import PER_RECORD
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.columns import encode_fields
 from fugu.operators.mechanism import Inputs, Kind, Mechanism, TimedMechanism
 from fugu.operators.randomness import DrawScope
 from tests.conformance.example import Example

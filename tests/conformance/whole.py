@@ -13,19 +13,16 @@ from fugu.dataflows.flows import anonymizing, merging
 from fugu.dataflows.flows.sections import numbers_of, reports_spending, stage_of, summing_of
 from fugu.dataflows.kinds import AggregateOperator, AnonymizeOperator
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
-from fugu.dataflows.publishing.envelope import Publisher
-from fugu.dataflows.publishing.pseudonyms import Pseudonyms
-from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.stages.anonymizing import Anonymizing
 from fugu.dataflows.stages.log_entries import Entry, read_entry
 from fugu.dataflows.stages.merging import Merging
 from fugu.dataflows.stages.private_reports import PrivateReports
-from fugu.dataflows.stages.stage import Stage
+from fugu.dataflows.stages.stage import Admission, Stage
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.integer_column import IntegerColumn, column_of
+from fugu.operators.columns import IntegerColumn, column_of
 from fugu.operators.keys import Keys
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
 from tests.conformance.pipelines import MAX_KEYS, PARTITIONS, Built, Sent
 
 Row = tuple[Any, ...]

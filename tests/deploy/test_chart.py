@@ -10,7 +10,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from tests.deploy.chart import CASES, CHART, ROOT, case, only, pod_of, rendered, values_of
 
 CUSTOM = {

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import yaml
 
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.promises_topic import promises_topic
+from fugu.dataflows.pipeline.config import PipelineFile
+from fugu.dataflows.publishing.promise import promises_topic
 from tests.deploy.chart import ROOT
 
 DEPLOY = ROOT / "deploy"

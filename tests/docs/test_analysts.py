@@ -10,7 +10,7 @@ import pytest
 
 import fugu
 from fugu.dataflows.analysis.exported import write_days
-from fugu.operators.sip.gaps import Gaps
+from fugu.operators.sip.inputs import Gaps
 from tests.dataflows.analysis.sanitized import sanitized, walks
 from tests.dataflows.kinds.example_files import example_of
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fugu.dataflows import FLOORS
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 
 ROOT = Path(__file__).parents[2]
 PAGES = [

@@ -18,7 +18,7 @@ from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.client import CopyWriter
 from fugu.dataflows.kafka.source import StopFlag
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.state.state_topic import StateTopic
 from tests.faults.feeding import PARTITIONS, Stream, document_with_topics
 from tests.faults.outcomes import Topic, published

@@ -22,8 +22,7 @@ from fugu.dataflows.flows.told_moves import ToldMoves
 from fugu.dataflows.kafka.native.copy_writer import NativeCopyWriter
 from fugu.dataflows.kafka.sink import KafkaSinkPart
 from fugu.dataflows.publishing.lease import Leases
-from fugu.dataflows.stages.coverage import Coverage
-from fugu.dataflows.stages.log_entries import PoliciesCovered
+from fugu.dataflows.stages.log_entries import Coverage, PoliciesCovered
 from fugu.dataflows.stages.merging import Merging
 from fugu.dataflows.state.chain_reader import ChainReader
 from fugu.dataflows.state.directory import StateDirectory

@@ -13,8 +13,8 @@ from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from fugu.dataflows.flows.state_directories import root_directory
 from fugu.dataflows.flows.stopped_state import stopped_state
 from fugu.dataflows.kafka.partitioner import partition_of
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.budget_units import in_nats
 from tests.kafka.pipelines import Document
 from tests.kafka.records import Record, partitions_of

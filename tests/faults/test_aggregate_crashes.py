@@ -5,7 +5,7 @@ from random import Random
 
 import orjson
 
-from fugu.dataflows.base.stream_time import DISTINCT_KEYS
+from fugu.dataflows.base.ticks import DISTINCT_KEYS
 from tests.faults.feeding import PARTITIONS
 from tests.faults.killed_shards import Whole, killed_and_undisturbed
 from tests.kafka.records import NOW, Placed, Record, read_topic

@@ -8,7 +8,7 @@ import pytest
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.copies import moving
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from tests.faults.copied_city import City
 from tests.faults.test_copied_aggregates import capped, reports, totals
 from tests.faults.test_copied_aggregates import moving as moving_city

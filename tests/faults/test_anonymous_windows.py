@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from fugu.dataflows.base.stream_time import DISTINCT_KEYS
+from fugu.dataflows.base.ticks import DISTINCT_KEYS
 from tests.faults.feeding import PARTITIONS
 from tests.faults.killed_shards import Whole, killed_and_undisturbed
 from tests.faults.test_aggregate_crashes import before_time_begins, parts

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import orjson
 
-from fugu.dataflows.stages.log_entries import ASKING_KEY, Asking, read_entry
-from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.log_entries import ASKING_KEY, Asking, PartialSums, read_entry
 from tests.faults.feeding import PARTITIONS
 from tests.faults.killed_shards import Whole, killed_and_undisturbed
 from tests.faults.test_aggregate_crashes import TICKS, ZONES, trips

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from kafka import KafkaConsumer
 
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 from tests.faults.feeding import document_with_topics, stream
 from tests.kafka.pipelines import (
     MODEL,

@@ -19,14 +19,13 @@ from fugu.dataflows.copies.owned import Owned
 from fugu.dataflows.copies.planning import looked_at_copy
 from fugu.dataflows.copies.takeover import Takeover
 from fugu.dataflows.copies.work import fresh_table
-from fugu.dataflows.kafka.client import Entry, GroupMember
-from fugu.dataflows.kafka.group_metadata import GroupMetadata
+from fugu.dataflows.kafka.client import Entry, GroupMember, GroupMetadata
 from fugu.dataflows.kafka.native.copy_writer import NativeCopyWriter
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.state.changelog import Chain, Place, Progress
 from fugu.dataflows.state.moved_state import MovedState
 from fugu.dataflows.state.state_topic import FINGERPRINT, StateTopic
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 from tests.faults.copies import FEW, House, take_in
 from tests.kafka.compaction import EAGER_BROKER, EAGER_TOPIC
 from tests.kafka.pipelines import SECRET, SECRET_VARIABLE

@@ -17,11 +17,11 @@ from fugu.dataflows.copies.instance import transactional_id
 from fugu.dataflows.copies.planning import planned
 from fugu.dataflows.copies.predecessors import Predecessors
 from fugu.dataflows.flows.streams import StreamsPlan
-from fugu.dataflows.kafka.group_metadata import GroupMetadata
+from fugu.dataflows.kafka.client import GroupMetadata
 from fugu.dataflows.kafka.native.copy_writer import NativeCopyWriter
 from fugu.dataflows.kafka.native.group_member import NativeGroupMember
 from fugu.dataflows.kafka.source import StopFlag
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state import changelog
 from fugu.dataflows.state.changelog import FIRST, Header, Progress, written

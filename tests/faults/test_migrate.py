@@ -12,7 +12,7 @@ import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
 from fugu.dataflows.files.model_file import read_model
-from fugu.dataflows.publishing.entries import PipelineEntry
+from fugu.dataflows.publishing.ledger_topic import PipelineEntry
 from fugu.operators.carrying.replayed_belief import Span, replayed
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse

@@ -13,8 +13,7 @@ from fugu.dataflows.kafka.partitioner import partition_of
 from fugu.dataflows.offline.evaluation.aggregates.figures import Exact
 from fugu.dataflows.stages.log_entries import read_entry
 from fugu.dataflows.stages.merging import Merging
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
 from tests.faults.feeding import document_with_topics
 from tests.faults.killing import killed_inside
 from tests.faults.test_repartition import extend

@@ -9,7 +9,7 @@ import pytest
 
 from fugu.dataflows.stages.log_entries import PLANS_KEY, MechanismPlan, read_entry
 from fugu.operators.budget_units import UNITS_PER_NAT
-from fugu.operators.swellfish.plan import Plan
+from fugu.operators.swellfish.planning import Plan
 from tests.faults.copies import in_kafka, name_of
 from tests.faults.households import (
     FIRST,

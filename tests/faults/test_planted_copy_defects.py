@@ -23,7 +23,7 @@ def without_positions(planted: Planted) -> None:
 
 
 def without_a_look_at_the_membership(planted: Planted) -> None:
-    planted.setattr("fugu.dataflows.kafka.group_metadata.GroupMetadata.is_of", lambda *_: True)
+    planted.setattr("fugu.dataflows.kafka.client.GroupMetadata.is_of", lambda *_: True)
 
 
 def membership_of_before(planted: Planted) -> None:

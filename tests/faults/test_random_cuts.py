@@ -18,10 +18,10 @@ import pytest
 from kafka import KafkaProducer
 
 from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.entries import is_stream_of
-from fugu.operators.secret import Secret
+from fugu.dataflows.publishing.ledger_topic import is_stream_of
+from fugu.operators.randomness import Secret
 from tests.chaos.outcome import Followed
 from tests.conformance.pipelines import MAX_KEYS, PARTITIONS, Built, Sent
 from tests.conformance.whole import Given, Outcome, one_cut, whole

@@ -12,7 +12,7 @@ import orjson
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
-from fugu.dataflows.publishing.entries import ledger_key
+from fugu.dataflows.publishing.ledger_topic import ledger_key
 from tests.faults.feeding import document_with_topics
 from tests.faults.killing import ended_or_killed, killed_inside
 from tests.faults.outcomes import published

@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from tests.faults.killed_ticks import BEGIN, PARTITIONS, SECOND, killed_in_the_middle
 from tests.faults.outcomes import Topic

@@ -13,7 +13,7 @@ from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.copies import moving, moving_back
 from fugu.dataflows.copies.planning import looked_at_copy
 from fugu.dataflows.flows.starting import looked_at
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from tests.faults.copies import committed, copied_document, on_disk, undisturbed
 from tests.faults.feeding import PARTITIONS, PacedFeed, paced_feed, stream
 from tests.faults.outcomes import published

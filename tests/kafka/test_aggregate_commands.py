@@ -12,7 +12,7 @@ from fugu.dataflows.base.errors import KafkaUnavailable, StartRefused
 from fugu.dataflows.commands.peek import peek
 from fugu.dataflows.commands.state import show
 from fugu.dataflows.commands.validate import validate
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from tests.faults.killed_shards import aggregate_document
 from tests.kafka.foretold import refusal_foretold
 from tests.kafka.pipelines import (

@@ -15,9 +15,9 @@ from kafka import KafkaAdminClient, KafkaConsumer
 import fugu
 from fugu.analysis import CannotBeEstimated, PromiseAlarm
 from fugu.dataflows.analysis.reading import kafka_promises
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.promises_topic import promises_topic, publish_promise
+from fugu.dataflows.publishing.promise import promises_topic, publish_promise
 from tests.kafka.clients import BOTH, connected
 from tests.kafka.pipelines import ALPHABET, Document, pipeline_document, running, write_pipeline
 from tests.kafka.pipelines import fugu as command

@@ -11,10 +11,9 @@ from kafka import KafkaConsumer
 
 from fugu.dataflows.base.errors import StartContended, StartRefused, exit_code
 from fugu.dataflows.kafka.client import Client, Topic
-from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
+from fugu.dataflows.pipeline.source_section import DeclaredBudget
 from fugu.dataflows.publishing import registration
-from fugu.dataflows.publishing.entries import PipelineEntry
-from fugu.dataflows.publishing.ledger_topic import read_ledger, write_entry
+from fugu.dataflows.publishing.ledger_topic import PipelineEntry, read_ledger, write_entry
 from fugu.dataflows.publishing.registration import register
 from tests.conformance.kinds import KINDS
 from tests.kafka.clients import connected

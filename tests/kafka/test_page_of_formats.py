@@ -11,8 +11,8 @@ import orjson
 import pytest
 import yaml
 
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.kafka.clients import connected
 from tests.kafka.java import serializers
 from tests.kafka.kafka_process import SCRIPTS

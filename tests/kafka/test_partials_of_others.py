@@ -9,8 +9,7 @@ import orjson
 import pytest
 from kafka import KafkaConsumer
 
-from fugu.dataflows.stages.log_entries import MOVED_KEY, PartitionsMoved, partition_key
-from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.log_entries import MOVED_KEY, PartialSums, PartitionsMoved, partition_key
 from tests.faults.copies import in_kafka
 from tests.kafka.foretold import refusal_foretold
 from tests.kafka.pipelines import Document, pipeline_document, running, write_pipeline

@@ -24,7 +24,7 @@ from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.commands.validate import validate
 from fugu.dataflows.kafka.client import EVERYBODY, Client
 from fugu.dataflows.kafka.connection import Library
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.policies.signatures import HEADER
 from tests.dataflows.policies.documents import DOCUMENT
 from tests.kafka.clients import both, connected, kafka_section

@@ -21,8 +21,7 @@ from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.files.proto_compiler import descriptors_of
 from fugu.dataflows.kafka.schema_registry import SchemaRegistry
 from fugu.dataflows.records.registered import SchemaKind
-from fugu.dataflows.records.release_schema import schema_text
-from fugu.dataflows.records.released_fields import Shown
+from fugu.dataflows.records.release_schema import Shown, schema_text
 from tests.kafka.pipelines import ALPHABET, pipeline_document, refusal, running, write_pipeline
 from tests.kafka.records import Placed, Record, end_offsets, produce, read_topic
 from tests.kafka.registry import Registry

@@ -10,8 +10,7 @@ import yaml
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from fugu.dataflows.base.batches import Header
-from fugu.dataflows.policies.private_keys import public_key_of
-from fugu.dataflows.policies.signatures import HEADER, signed
+from fugu.dataflows.policies.signatures import HEADER, public_key_of, signed
 from tests.kafka.clients import BOTH
 from tests.kafka.pipelines import Document, pipeline_document, running, write_pipeline
 from tests.kafka.records import NOW, Placed, Record, produce, read_topic

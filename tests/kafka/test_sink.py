@@ -14,8 +14,7 @@ from fugu.dataflows.kafka.client import Writer
 from fugu.dataflows.kafka.connection import Library
 from fugu.dataflows.kafka.sink import KafkaSink, KafkaSinkPart
 from fugu.dataflows.publishing.envelope import Publisher
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
 from tests.dataflows.stages.columns import batch_of, codec, lift, new_table, publisher
 from tests.kafka.clients import BOTH, connected
 from tests.kafka.records import Placed, Record, produce, read_topic

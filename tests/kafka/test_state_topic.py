@@ -8,8 +8,8 @@ import pytest
 from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.flows.state_in_kafka import find_state
 from fugu.dataflows.kafka.looking_client import LookingClient
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.operators.secret import Secret
+from fugu.dataflows.pipeline.config import PipelineFile
+from fugu.operators.randomness import Secret
 from tests.kafka.clients import connected
 from tests.kafka.pipelines import pipeline_document, write_pipeline
 from tests.kafka.topics import TopicFactory

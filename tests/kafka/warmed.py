@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from fugu.dataflows.flows.warming import warm_up_without_kafka
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from tests.kafka.clients import kafka_section
 from tests.kafka.pipelines import pipeline_document, write_pipeline
 

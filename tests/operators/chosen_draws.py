@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fugu.operators.mechanism import Integers, Words
-from fugu.operators.sip.integer_law import IntegerLaw
-from fugu.operators.sip.private_law import SymbolLaw
-from fugu.operators.sip.shares_law import SharesLaw
+from fugu.operators.sip.integer_law import IntegerLaw, SharesLaw
+from fugu.operators.sip.kernels import SymbolLaw
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,15 @@ from math import fsum
 import numpy as np
 
 from fugu.operators.mechanism import Inputs
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
-from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.distances import Ordered, Points
-from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.paper_conditional_randomized_response import (
+from fugu.operators.randomness import DrawScope, Secret, record_positions
+from fugu.operators.sip.conditional_randomized_response import (
+    ConditionalRandomizedResponse,
     PaperConditionalRandomizedResponse,
 )
+from fugu.operators.sip.distances import Ordered, Points
+from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.second_order_model import SecondOrderModel
-from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
-from fugu.operators.sip.sparse_rows import SparseRows
+from fugu.operators.sip.sparse_models import SparseMarkovModel, SparseRows
 
 ROWS, FEW_ROWS, STEPS = 67, 9, 8
 

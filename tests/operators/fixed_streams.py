@@ -6,8 +6,7 @@ import numpy as np
 
 from fugu.dataflows.state.row_block import column_bytes
 from fugu.operators.mechanism import Inputs
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from tests.conformance.kinds import KINDS
 
 ROWS, STEPS = 67, 10

@@ -8,9 +8,8 @@ import pytest
 from fugu.operators.budget import Budgeted, WhenExhausted
 from fugu.operators.budget_units import UNITS_PER_NAT, units_of
 from fugu.operators.mechanism import Array, Inputs, Integers, Kind
-from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
-from fugu.operators.secret import Secret
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.markov_model import MarkovModel

@@ -5,10 +5,9 @@ from hashlib import blake2b
 import numpy as np
 import pytest
 
-from fugu.operators.byte_column import ByteColumn
+from fugu.operators.columns import ByteColumn
 from fugu.operators.compiled_keyed_words import Absorbed, draw_words
-from fugu.operators.randomness import WORTH_HASHING, DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import WORTH_HASHING, DrawScope, Secret, record_positions
 from tests.operators.word_layout import sized
 
 

@@ -5,7 +5,7 @@ from hashlib import blake2b
 import numpy as np
 
 from fugu.operators.digests import digests_of
-from fugu.operators.keyed_prefix import WORTH_HASHING
+from fugu.operators.randomness import WORTH_HASHING
 
 
 def test_digests_are_those_of_hashlib_at_every_length() -> None:

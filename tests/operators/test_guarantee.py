@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fugu.operators.budget import Budgeted
-from fugu.operators.guarantee import Composition, Per
+from fugu.operators.guarantee import Composition, Per, Point
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from tests.conformance.kinds import KINDS
 
@@ -54,3 +54,25 @@ def test_deltas_of_many_releases_add_up_and_of_any_number_are_stated_for_each() 
     assert ten.total_delta == pytest.approx(10 * noisy.total_delta, rel=1e-12)
     assert ten.total_delta >= 10 * (1e-7 + 1e-9)
     assert (any_number.total_delta, any_number.delta_per_release) == (0.0, noisy.total_delta)
+
+
+# Points are what they are named and numbered, not how they are worded.
+
+
+LONGEST = Point("longest", "no interval has more than {ticks:,} ticks")
+
+
+def test_other_words_are_the_same_point() -> None:
+    reworded = replace(LONGEST, sentence="intervals end after {ticks} ticks")
+    assert reworded.of(ticks=7) == LONGEST.of(ticks=7)
+    assert hash(reworded) == hash(LONGEST)
+
+
+def test_another_name_or_number_is_another_point() -> None:
+    others = [LONGEST.of(ticks=8), LONGEST.of(ticks=7, bins=1), LONGEST]
+    assert LONGEST.of(ticks=7) not in [*others, replace(LONGEST, name="other").of(ticks=7)]
+
+
+def test_a_number_that_the_sentence_names_is_not_left_out() -> None:
+    with pytest.raises(KeyError, match="ticks"):
+        str(LONGEST)

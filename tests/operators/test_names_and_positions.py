@@ -7,10 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fugu.operators import compiled
-from fugu.operators.byte_column import ByteColumn
-from fugu.operators.byte_fields import encode_fields
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.columns import ByteColumn, encode_fields
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 
 SECRET = Secret(bytes(range(32)))
 SCOPE = DrawScope(SECRET, "pipeline", "operator", 1, bytes(32))

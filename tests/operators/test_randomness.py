@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.columns import binding_digest, encode_fields
 from fugu.operators.mechanism import Draws, Words
 from fugu.operators.randomness import (
     DrawScope,
+    Secret,
     draws_of,
     integers_below,
     record_positions,
     unit_interval,
 )
-from fugu.operators.secret import Secret
 
 SCOPE = DrawScope(Secret(bytes(range(32))), "pipeline", "operator", 1, bytes(32), key_epoch=0)
 REPEATABLE = settings(max_examples=300)

@@ -5,9 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fugu.operators.mechanism import Array
-from fugu.operators.sip.integer_law import IntegerLaw
-from fugu.operators.sip.private_law import SymbolLaw
-from fugu.operators.sip.shares_law import SharesLaw
+from fugu.operators.sip.integer_law import IntegerLaw, SharesLaw
+from fugu.operators.sip.kernels import SymbolLaw
 from tests.operators import fixed_run
 from tests.operators.sip import dense
 from tests.operators.sip.beliefs import random_beliefs

@@ -9,8 +9,7 @@ from dataclasses import asdict
 
 import pytest
 
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 
 KEY = b"canary-key-of-exactly-32-bytes!!"
 SECRET = Secret(KEY)

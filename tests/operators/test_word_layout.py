@@ -1,8 +1,7 @@
 """The layout of words and release ids is a wire format: these values never change."""
 
-from fugu.operators.byte_fields import binding_digest, encode_fields
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.columns import binding_digest, encode_fields
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from tests.operators import word_layout
 
 KEY = bytes(range(32))

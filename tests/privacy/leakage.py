@@ -2,7 +2,7 @@
 
 from fugu.operators.auditing.enumeration import Sequences, sequences, stream_probabilities
 from fugu.operators.mechanism import EnumerableMechanism, Floats
-from fugu.operators.sip.chain import Chain
+from fugu.operators.sip.markov_model import Chain
 
 ROUNDING = 1e-12
 """Rounding of the doubles that the enumeration adds up; ledgers are rounded up by one unit."""

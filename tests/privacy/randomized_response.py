@@ -9,8 +9,15 @@ from typing import ClassVar
 import numpy as np
 
 from fugu.operators.budget_units import units_of
-from fugu.operators.byte_fields import binding_digest, encode_fields
-from fugu.operators.guarantee import Guarantee, Neighbours
+from fugu.operators.columns import binding_digest, encode_fields
+from fugu.operators.guarantee import (
+    ANY_PRIOR,
+    ARRIVALS,
+    RAW_VALUES_SEEN,
+    Guarantee,
+    Neighbours,
+    Point,
+)
 from fugu.operators.mechanism import (
     Array,
     Draws,
@@ -20,7 +27,6 @@ from fugu.operators.mechanism import (
     Releases,
     State,
 )
-from fugu.operators.points import ANY_PRIOR, ARRIVALS, RAW_VALUES_SEEN, Point
 from fugu.operators.randomness import unit_interval
 
 

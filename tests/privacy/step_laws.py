@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fugu.operators.auditing.chosen_noise import chosen
+from fugu.operators.auditing.noise_as_drawn import chosen
 from fugu.operators.mechanism import Array, Floats, Inputs, Integers, Kind, Releases, State
 from fugu.operators.swellfish.strategy import PolicyStrategy
 from fugu.operators.wevent import strategy as wevent

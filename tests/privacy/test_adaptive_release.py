@@ -8,12 +8,11 @@ import pytest
 from fugu.operators.auditing.enumeration import sequences
 from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats
+from fugu.operators.digests import extended
 from fugu.operators.mechanism import State
-from fugu.operators.release_digest import extended
-from fugu.operators.sip.adaptive_release import AdaptiveRelease
-from fugu.operators.sip.private_law import SymbolLaw
-from fugu.operators.sip.proposal import Mask
-from fugu.operators.sip.repeat_decision import Distance, RepeatDecision
+from fugu.operators.sip.adaptive_release import AdaptiveRelease, Distance, RepeatDecision
+from fugu.operators.sip.kernels import SymbolLaw
+from fugu.operators.sip.proposals import Mask
 from tests.operators.sip.chains import random_second_order
 from tests.operators.sip.choices import scattered
 from tests.privacy.chains import binary, random_chain

@@ -7,10 +7,8 @@ from fractions import Fraction
 from itertools import combinations
 
 from fugu.operators.anonymity.anonymization import Anonymization, Anonymized
-from fugu.operators.anonymity.infeasible import Infeasible
-from fugu.operators.anonymity.records import Record, Table
-from fugu.operators.randomness import DrawScope, tick_position
-from fugu.operators.secret import Secret
+from fugu.operators.anonymity.knowledge import Infeasible, Record, Table
+from fugu.operators.randomness import DrawScope, Secret, tick_position
 from tests.operators.anonymity.random_tables import TAXONOMY, cases
 
 SCOPE = DrawScope(Secret(bytes(32)), "attacked", "anonymize", 1, bytes(32))

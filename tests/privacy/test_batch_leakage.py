@@ -8,9 +8,9 @@ from fugu.operators.auditing.step_check import check_step
 from fugu.operators.auditing.whole_batches import WholeBatches
 from fugu.operators.budget_units import in_nats
 from fugu.operators.sip.batches.batched_release import BatchedRelease
-from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.distances import HAMMING, Distance, Ordered
-from fugu.operators.sip.gaps import Gaps
+from fugu.operators.sip.inputs import Gaps
+from fugu.operators.sip.markov_model import Chain
 from tests.operators.sip.batches.configured import ALGORITHMS, released_by
 from tests.operators.sip.brute_force import Path, TruthLaw, first_order
 from tests.operators.sip.chains import random_second_order, sparse, truth_law

@@ -8,8 +8,8 @@ import pytest
 from fugu.operators.auditing.enumeration import sequences
 from fugu.operators.budget import Budgeted, WhenExhausted
 from fugu.operators.budget_units import in_nats
-from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.paper_conditional_randomized_response import (
+from fugu.operators.sip.conditional_randomized_response import (
+    ConditionalRandomizedResponse,
     PaperConditionalRandomizedResponse,
 )
 from tests.privacy.chains import binary, random_chain

@@ -11,22 +11,21 @@ from fugu.operators.auditing.enumeration import Sequences
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.carrying.carry import Carry, carry_between
 from fugu.operators.carrying.replayed_belief import Span, replayed
+from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import (
     Draws,
     EnumerableMechanism,
     Floats,
-    Guarantee,
     Inputs,
     Integers,
     Releases,
     State,
 )
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
-from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.model_intervals import ModelIntervals
+from fugu.operators.sip.markov_model import Chain, MarkovModel
+from fugu.operators.sip.model_sets import ModelIntervals
 from fugu.operators.sip.planned_release import PlannedRelease
 from fugu.operators.sip.robust_release import RobustRelease
 from tests.operators.sip.chains import random_second_order

@@ -11,7 +11,7 @@ from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import Floats, Integers, State
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.stream_model import StreamModels
+from fugu.operators.sip.stream_learning import StreamModels
 from tests.operators.sip.choices import scattered
 from tests.privacy.chains import random_chain
 from tests.privacy.leakage import ROUNDING, about_truth, all_sequences

@@ -14,14 +14,24 @@ import pytest
 from fugu.operators.budget_units import UNITS_PER_NAT, in_nats
 from fugu.operators.ldp_ids.collector import Collector
 from fugu.operators.ldp_ids.deciding import BudgetDivision
-from fugu.operators.ldp_ids.instruction import NOTHING, Instruction, Tally
-from fugu.operators.ldp_ids.lba import CollectedBudgetAbsorption
-from fugu.operators.ldp_ids.lbd import CollectedBudgetDistribution
-from fugu.operators.ldp_ids.lbu import CollectedUniform
-from fugu.operators.ldp_ids.lpu import CollectedPopulationUniform
-from fugu.operators.ldp_ids.lsp import CollectedSample
 from fugu.operators.ldp_ids.oracles import OracleName, oracle
-from fugu.operators.ldp_ids.reporting import EVERYBODY, Asked, Reporting, SharedBudget, Spent
+from fugu.operators.ldp_ids.reporting import (
+    EVERYBODY,
+    NOTHING,
+    Asked,
+    Instruction,
+    Reporting,
+    SharedBudget,
+    Spent,
+    Tally,
+)
+from fugu.operators.ldp_ids.strategies import (
+    CollectedBudgetAbsorption,
+    CollectedBudgetDistribution,
+    CollectedPopulationUniform,
+    CollectedSample,
+    CollectedUniform,
+)
 from fugu.operators.mechanism import Floats, Inputs, Integers, State
 from tests.operators.noise.simulated import SimulatedDraws
 

@@ -10,15 +10,15 @@ import pytest
 from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import Floats
-from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.gaps import Gaps
-from fugu.operators.sip.model_intervals import ModelIntervals
+from fugu.operators.sip.inputs import Gaps
+from fugu.operators.sip.markov_model import Chain
+from fugu.operators.sip.model_sets import ModelIntervals
 from tests.operators.sip import dense
 from tests.operators.sip.brute_force import Enumeration, Path, TruthLaw, first_order
 from tests.operators.sip.chains import random_second_order, sparse, truth_law
 from tests.operators.sip.model_sets import Drifting, constant_corners
-from tests.operators.sip.test_belief_envelope import predicted
+from tests.operators.sip.test_model_sets import predicted
 from tests.privacy.chains import binary, random_chain
 from tests.privacy.gaps import ResponseInTime, RobustInTime, seen_at, truth_probabilities
 from tests.privacy.leakage import ROUNDING, all_sequences

@@ -13,13 +13,10 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Integers
-from fugu.operators.swellfish.interval_strategy import Books
-from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.interval_strategies import Books, Unicorn, UnicornIS, UnicornPS
+from fugu.operators.swellfish.policy import Occurrence
+from fugu.operators.swellfish.strategy import WindowStrategy
 from fugu.operators.swellfish.ts_strategies import TSBudgetAbsorption, TSBudgetDistribution
-from fugu.operators.swellfish.unicorn import Unicorn
-from fugu.operators.swellfish.unicorn_is import UnicornIS
-from fugu.operators.swellfish.unicorn_ps import UnicornPS
-from fugu.operators.swellfish.window_strategy import WindowStrategy
 from tests.operators.swellfish.fixed_timeline import FixedTimeline, Person, random_timeline
 from tests.operators.swellfish.plans import EverythingAtOnce, OwnPlan, WildPlan
 from tests.operators.swellfish.running import Strategy

@@ -7,14 +7,16 @@ import pytest
 
 from fugu.operators.mechanism import State
 from fugu.operators.wevent.allocation import Booleans, Offer
-from fugu.operators.wevent.donor_allocation import DonorAllocation
-from fugu.operators.wevent.flags import Schedule
-from fugu.operators.wevent_local.budget_absorption_ldp import LocalBudgetAbsorption
-from fugu.operators.wevent_local.budget_distribution_ldp import LocalBudgetDistribution
-from fugu.operators.wevent_local.pba_ldp import LocalPrivacyBudgetAllocation
-from fugu.operators.wevent_local.report_ticks import ReportTicks
-from fugu.operators.wevent_local.sample_ldp import LocalSample
-from fugu.operators.wevent_local.uniform_ldp import LocalUniform
+from fugu.operators.wevent.pba import Schedule
+from fugu.operators.wevent.spread_strategies import DonorAllocation
+from fugu.operators.wevent_local.reports import ReportTicks
+from fugu.operators.wevent_local.strategies import (
+    LocalBudgetAbsorption,
+    LocalBudgetDistribution,
+    LocalPrivacyBudgetAllocation,
+    LocalSample,
+    LocalUniform,
+)
 from fugu.operators.wevent_local.window_reports import Measure, WindowReports
 from tests.privacy.local_windows import largest_window_ratio
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from fugu.operators.auditing.chosen_points import ChosenPoints
+from fugu.operators.auditing.steps_as_drawn import ChosenPoints
 from fugu.operators.mechanism import Floats, Inputs
-from fugu.operators.noise.discrete_gaussian import table
+from fugu.operators.noise.gaussian_table import table
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 from tests.operators.noise.theorem_3 import proved_delta
 from tests.operators.realtime.zcdp_conversion import delta_of_zcdp, epsilon_of_zcdp

@@ -12,7 +12,7 @@ from fugu.operators.budget import Budgeted
 from fugu.operators.mechanism import Floats
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.model_intervals import ModelIntervals
+from fugu.operators.sip.model_sets import ModelIntervals
 from fugu.operators.sip.robust_release import RobustRelease
 from tests.operators.sip.model_sets import Drifting, constant_corners
 from tests.privacy.chains import binary, random_chain

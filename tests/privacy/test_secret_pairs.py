@@ -12,10 +12,9 @@ from itertools import product
 
 import pytest
 
-from fugu.operators.swellfish.occurrence import Occurrence
-from fugu.operators.swellfish.secret_pairs import Pair, between, distance, steps, threshold
-from fugu.operators.swellfish.unicorn import Unicorn
-from fugu.operators.swellfish.unicorn_ps import UnicornPS
+from fugu.operators.swellfish.interval_strategies import Unicorn, UnicornPS
+from fugu.operators.swellfish.policy import Occurrence
+from fugu.operators.swellfish.relevance import Pair, between, distance, steps, threshold
 from tests.operators.swellfish.fixed_timeline import FixedTimeline
 from tests.privacy.interval_paths import Transcripts, follow
 

@@ -10,11 +10,11 @@ import pytest
 from fugu.operators.auditing.enumeration import sequences, stream_probabilities
 from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import Integers, State
-from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.paper_conditional_randomized_response import (
+from fugu.operators.sip.conditional_randomized_response import (
+    ConditionalRandomizedResponse,
     PaperConditionalRandomizedResponse,
 )
+from fugu.operators.sip.markov_model import MarkovModel
 from tests.operators.sip.chains import SecondOrder, random_second_order, truth_law
 from tests.operators.sip.choices import KERNELS
 from tests.privacy.chains import binary, random_chain

@@ -11,9 +11,14 @@ import numpy as np
 import pytest
 
 from fugu.operators.budget import Budgeted, WhenExhausted, memoryless
-from fugu.operators.leakage.combined import in_series, per_value
+from fugu.operators.leakage.combined import (
+    Telling,
+    combined_after,
+    combined_limit,
+    in_series,
+    per_value,
+)
 from fugu.operators.leakage.correlation import TemporalCorrelation
-from fugu.operators.leakage.telling import Telling, combined_after, combined_limit
 from fugu.operators.mechanism import EnumerableMechanism, Floats
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from tests.operators.leakage.chains import UNIFORM

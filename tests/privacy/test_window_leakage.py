@@ -10,14 +10,15 @@ from math import log
 
 import pytest
 
-from fugu.operators.wevent.budget_absorption import BudgetAbsorption
-from fugu.operators.wevent.budget_distribution import BudgetDistribution
-from fugu.operators.wevent.flags import Schedule
-from fugu.operators.wevent.pba import PrivacyBudgetAllocation
+from fugu.operators.wevent.pba import PrivacyBudgetAllocation, Schedule
 from fugu.operators.wevent.rescue_dp import RescueDp
-from fugu.operators.wevent.sample import Sample
+from fugu.operators.wevent.spread_strategies import (
+    BudgetAbsorption,
+    BudgetDistribution,
+    Sample,
+    Uniform,
+)
 from fugu.operators.wevent.strategy import Strategy
-from fugu.operators.wevent.uniform import Uniform
 from tests.privacy.step_laws import UNITS
 from tests.privacy.window_paths import Paths, follow
 

@@ -12,12 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from fugu.dataflows.base import logs
-from fugu.dataflows.base.errors import (
-    CannotBeAudited,
-    FuguError,
-    exit_code,
-    unexpected,
-)
+from fugu.dataflows.base.errors import CannotBeAudited, FuguError, exit_code, unexpected
 from fugu.dataflows.base.logs import LogFormat
 from fugu.dataflows.commands.cli.interrupted import interruptible
 from fugu.dataflows.commands.cli.loading import LoadedCommands
@@ -122,7 +117,7 @@ def run(
     Exit code 78 says that a restart would not help (configuration, secret, state), 1 that it may.
     """
     logs.configure(log_format or "plain", supervised_as)
-    from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+    from fugu.dataflows.pipeline.config import PipelineFile
     from fugu.dataflows.run.dealing import (
         refuse_for_a_folder,
         require_all_shards,

@@ -11,12 +11,10 @@ from fugu.dataflows.kafka.client import CopyClient, Rebalance, Rights, Topic, id
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.failures import NotUnpacked
 from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
+from fugu.dataflows.kafka.native.consumer import NativeReader
 from fugu.dataflows.kafka.native.copy_writer import NativeCopyWriter
-from fugu.dataflows.kafka.native.group_member import NativeGroupMember
-from fugu.dataflows.kafka.native.groups import NativeGroups
-from fugu.dataflows.kafka.native.library import version
-from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
-from fugu.dataflows.kafka.native.reader import NativeReader
+from fugu.dataflows.kafka.native.group_member import NativeGroupMember, NativeGroups
+from fugu.dataflows.kafka.native.library import LoginTroubles, version
 from fugu.dataflows.kafka.native.settings import (
     MEMBER,
     READING,
@@ -26,11 +24,11 @@ from fugu.dataflows.kafka.native.settings import (
     settings_of,
     writing_settings_of,
 )
-from fugu.dataflows.kafka.native.transactions import (
+from fugu.dataflows.kafka.native.writer import (
     NativeTransactionalWriter,
+    NativeWriter,
     refused_transactions,
 )
-from fugu.dataflows.kafka.native.writer import NativeWriter
 
 
 class NativeClient(CopyClient):

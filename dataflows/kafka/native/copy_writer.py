@@ -1,13 +1,19 @@
-"""Write one cut of a copy in a transaction: its records, and how far the source is read.
+"""End the process where a call of librdkafka does not come back.
 
-Kafka takes the positions only from the member of the group that the partitions were given to, so a
-copy that has lost them cannot commit what it wrote.
+`rd_kafka_send_offsets_to_transaction` ignores its timeout while the coordinator of the group is
+away (librdkafka issue 5456), and may wait for ever once that broker is gone from the cluster (issue
+5511). Nothing can call it back. What it was to commit is not committed, and the next start of the
+copy ends the transaction that it has left open.
 """
 
 import ctypes
+import logging
+import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from threading import Timer
 from typing import cast
 
 import numpy as np
@@ -15,20 +21,43 @@ import numpy as np
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.columns import HeaderColumns, OptionalByteColumn
 from fugu.dataflows.base.errors import DeliveryFailed, ShutOut
-from fugu.dataflows.kafka.client import CopyWriter, Entry, Writer
+from fugu.dataflows.kafka.client import CopyWriter, Entry, GroupMetadata, Writer
 from fugu.dataflows.kafka.failures import Silence
-from fugu.dataflows.kafka.group_metadata import GroupMetadata
 from fugu.dataflows.kafka.native.consumer import partition_list
-from fugu.dataflows.kafka.native.library import library, name_of
-from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
+from fugu.dataflows.kafka.native.library import LoginTroubles, library, name_of
 from fugu.dataflows.kafka.native.settings import Settings
-from fugu.dataflows.kafka.native.stuck_call import ending_unless_back
-from fugu.dataflows.kafka.native.transactions import (
-    NativeTransactionalWriter,
-    Problem,
-    problem_of,
-)
-from fugu.operators.integer_column import IntegerColumn, column_of
+from fugu.dataflows.kafka.native.writer import NativeTransactionalWriter, Problem, problem_of
+from fugu.operators.columns import IntegerColumn, column_of
+
+_MAY_START_AGAIN = 1
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def ending_unless_back(
+    seconds: float, text: str, end: Callable[[int], object] = os._exit
+) -> Iterator[None]:
+    """End the process with exit code 1 if the block takes longer; a log line says `text`."""
+
+    def ending() -> None:
+        log.error("%s for %.0f s; ending. The next start goes on from the last cut.", text, seconds)
+        end(_MAY_START_AGAIN)
+
+    timer = Timer(seconds, ending)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+# Write one cut of a copy in a transaction: its records, and how far the source is read.
+#
+# Kafka takes the positions only from the member of the group that the partitions were given to, so
+# a copy that has lost them cannot commit what it wrote.
+
 
 _GRACE_SECONDS = 5.0
 _NO_COORDINATOR = "the coordinator of the consumer group has not taken positions"

@@ -4,10 +4,8 @@ import ssl
 from typing import Any
 
 from fugu.dataflows.kafka import client
-from fugu.dataflows.kafka.allowed_settings import PRODUCING
-from fugu.dataflows.kafka.connection import OAUTHBEARER, Connection, Credentials
-from fugu.dataflows.kafka.oauth import TokenServer
-from fugu.dataflows.kafka.tls import Tls
+from fugu.dataflows.kafka.connection import OAUTHBEARER, PRODUCING, Connection, Credentials
+from fugu.dataflows.kafka.credentials import Tls, TokenServer
 
 Settings = dict[str, Any]
 _OAUTH = "sasl.oauthbearer"

@@ -16,12 +16,12 @@ from fugu.dataflows.records.alphabet import Alphabet as Groups
 from fugu.dataflows.records.contributions import Contributions, Figures
 from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.records.values import Values
-from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.stage_kind import StageKind
+from fugu.dataflows.stages.stage import Admission
+from fugu.dataflows.stages.stateful_step import StageKind
 from fugu.dataflows.stages.summing import Summing
 from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE
 from fugu.operators.personal_cap import PersonalCap
-from fugu.operators.wevent.limits import LARGEST_VALUE
+from fugu.operators.wevent.allocation import LARGEST_VALUE
 
 _LARGEST_UNITS = 2**32
 """Bound one contribution, so that a sum over all users fits."""

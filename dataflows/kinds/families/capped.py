@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from fugu.dataflows.base.durations import AS_JSON, MILLISECOND, whole_milliseconds
 from fugu.dataflows.base.section import Section
+from fugu.dataflows.base.ticks import AS_JSON, MILLISECOND, whole_milliseconds
 from fugu.dataflows.kinds.families.aggregates import DeclaredAggregate
 from fugu.operators.personal_cap import LARGEST_COUNT, Allowance, PersonalCap
 

@@ -15,10 +15,10 @@ from pydantic import (
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.section import Section, named_file
-from fugu.dataflows.files.matrix_file import read_matrix
+from fugu.dataflows.files.alphabet_file import read_matrix
 from fugu.operators.leakage.correlation import TemporalCorrelation
-from fugu.operators.wevent.flags import Flags, Markov, Released, Schedule, dobrushin
-from fugu.operators.wevent_local.markov_flags import MarkovSinceReport
+from fugu.operators.wevent.pba import Flags, Markov, Released, Schedule, dobrushin
+from fugu.operators.wevent_local.compiled_reports import MarkovSinceReport
 
 Share = Annotated[float, Field(gt=0, le=1, strict=False)]
 

@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from fugu.dataflows.base.section import Section
-from fugu.dataflows.files.points_file import problem_with, read_points
+from fugu.dataflows.files.alphabet_file import problem_with, read_points
 from fugu.dataflows.kinds.families.section import Files
 from fugu.operators.sip.distances import HAMMING, Distance, Ordered, Points
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from fugu.dataflows.kinds.families.correlation import Correlation
 from fugu.operators.budget_units import in_nats
-from fugu.operators.leakage.wording import Neighbours, backward_in_words, in_words
+from fugu.operators.leakage.inversion import Neighbours, backward_in_words, in_words
 from fugu.operators.wevent.quantified import Quantified
-from fugu.operators.wevent.watched import Watched
+from fugu.operators.wevent.strategy import Watched
 
 
 @dataclass(frozen=True)

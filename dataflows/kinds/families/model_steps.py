@@ -5,10 +5,10 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from fugu.dataflows.base.durations import AS_JSON, MILLISECOND, whole_milliseconds
 from fugu.dataflows.base.section import Section
+from fugu.dataflows.base.ticks import AS_JSON, MILLISECOND, whole_milliseconds
 from fugu.dataflows.kinds.families.models import ModelOperator
-from fugu.operators.sip.gaps import LONGEST_GAP, Gaps
+from fugu.operators.sip.inputs import LONGEST_GAP, Gaps
 
 
 class ModelStep(Section):

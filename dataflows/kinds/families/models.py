@@ -4,9 +4,8 @@ from fugu.dataflows.files.model_file import read_model, read_model_file
 from fugu.dataflows.kinds.families.section import Files
 from fugu.dataflows.kinds.families.symbols import AlphabetOperator
 from fugu.operators.mechanism import Mechanism
-from fugu.operators.sip.chain import Chain
-from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
+from fugu.operators.sip.markov_model import Chain, MarkovModel
+from fugu.operators.sip.sparse_models import SparseMarkovModel
 
 LARGEST_MATRIX = 2_000
 """The most symbols of sparse rows that are written out as a matrix."""

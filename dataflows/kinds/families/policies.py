@@ -25,7 +25,7 @@ from fugu.dataflows.records.contributions import Contributions, Figures, SetCont
 from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.records.values import Values
 from fugu.operators.mechanism import Mechanism
-from fugu.operators.swellfish.status import Status
+from fugu.operators.swellfish.relevance import Status
 from fugu.operators.swellfish.strategy import PolicyStrategy
 from fugu.operators.swellfish.timeline import Policies
 

@@ -5,14 +5,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from fugu.dataflows.base.section import Epsilon, Section
-from fugu.operators.realtime.declared_model import (
+from fugu.operators.realtime.account import LARGEST_DECAY, LARGEST_HORIZON, LARGEST_SHARED, falling
+from fugu.operators.realtime.real_time_release import (
     LARGEST_CORRELATION,
     DeclaredModel,
+    Presentation,
     require_history,
 )
-from fugu.operators.realtime.presentation import Presentation
-from fugu.operators.realtime.schedule import LARGEST_DECAY, LARGEST_HORIZON, LARGEST_SHARED, falling
-from fugu.operators.wevent.limits import LARGEST_EPSILON
+from fugu.operators.wevent.allocation import LARGEST_EPSILON
 
 Values = Annotated[int, Field(ge=1, le=LARGEST_HORIZON)]
 Share = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)]

@@ -5,9 +5,14 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from fugu.dataflows.base.durations import AS_JSON, MILLISECOND, whole_milliseconds
 from fugu.dataflows.base.section import Section
-from fugu.dataflows.base.stream_time import DISTINCT_KEYS, StreamTime
+from fugu.dataflows.base.ticks import (
+    AS_JSON,
+    DISTINCT_KEYS,
+    MILLISECOND,
+    StreamTime,
+    whole_milliseconds,
+)
 
 
 class StreamTimeSection(Section):

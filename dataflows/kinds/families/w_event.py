@@ -13,9 +13,8 @@ from fugu.dataflows.kinds.families.section import Files
 from fugu.operators.budget_units import in_nats, units_of
 from fugu.operators.leakage.inversion import UnboundedLeakage, largest_epsilon
 from fugu.operators.mechanism import Mechanism
-from fugu.operators.wevent.cap import Cap
-from fugu.operators.wevent.strategy import Strategy
-from fugu.operators.wevent.watched import Watched
+from fugu.operators.wevent.allocation import Cap
+from fugu.operators.wevent.strategy import Strategy, Watched
 
 _NOT_HERE = "{name}: {kind} does not have it; delete it"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fugu.dataflows.stages.windows import WindowTable
 from fugu.operators.anonymity.anonymization import AttackSucceeded
 from fugu.operators.anonymity.attacks import Attack
-from fugu.operators.anonymity.infeasible import Infeasible
+from fugu.operators.anonymity.knowledge import Infeasible
 from fugu.operators.anonymity.windows import AnonymizedWindows
 
 ATTACKS = {

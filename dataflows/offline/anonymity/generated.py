@@ -3,9 +3,8 @@
 from random import Random
 
 from fugu.dataflows.kinds import AnonymizeOperator
-from fugu.dataflows.stages.window_people import Point, WindowPeople, written_points
-from fugu.dataflows.stages.windows import WindowTable
-from fugu.operators.anonymity.taxonomy import Taxonomy
+from fugu.dataflows.stages.windows import Point, WindowPeople, WindowTable, written_points
+from fugu.operators.anonymity.suppression import Taxonomy
 
 _WAYS, _PLACES, _STOPS = 6, 12, 8
 _DETOURS = 0.25

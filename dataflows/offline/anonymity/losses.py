@@ -9,7 +9,7 @@ import numpy as np
 
 from fugu.dataflows.stages.windows import Place, WindowTable
 from fugu.operators.anonymity.anonymization import Anonymized
-from fugu.operators.anonymity.infeasible import Infeasible
+from fugu.operators.anonymity.knowledge import Infeasible
 from fugu.operators.anonymity.windows import AnonymizedWindows
 from fugu.operators.mechanism import Integers
 

@@ -14,9 +14,8 @@ from fugu.dataflows.offline.evaluation.sample import (
     ticks_in,
 )
 from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.window_people import WindowPeople
-from fugu.dataflows.stages.windows import WindowTable
+from fugu.dataflows.stages.stage import Admission
+from fugu.dataflows.stages.windows import WindowPeople, WindowTable
 from fugu.dataflows.state.row_table import RowTable
 
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Protocol
 
-from fugu.operators.mechanism import Floats, Notion
-from fugu.operators.secret import Secret
+from fugu.operators.guarantee import Notion
+from fugu.operators.mechanism import Floats
+from fugu.operators.randomness import Secret
 
 ROOT = Secret(blake2b(b"fugu audit", digest_size=32).digest())
 """Known to everybody; what is run under it is made up."""

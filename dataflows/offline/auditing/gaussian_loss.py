@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from fugu.operators.budget_units import in_nats
 from fugu.operators.composition.composed_loss import ComposedLoss
-from fugu.operators.loss import GaussianLoss
+from fugu.operators.guarantee import GaussianLoss
 
 
 def nats_at(squares: int, delta: float) -> float:

@@ -15,11 +15,10 @@ from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds import AlphabetOperator
 from fugu.dataflows.kinds.families.ranges import RangeSection
 from fugu.dataflows.offline.in_memory import AT_ONCE, InMemory
-from fugu.dataflows.pipeline.config import Pipeline
+from fugu.dataflows.pipeline.config import Pipeline, PipelineFile
 from fugu.dataflows.pipeline.mechanisms import Configured, configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.mechanism import Floats, Mechanism, State, TimedMechanism
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 from fugu.operators.temporal.temporal_perturbation import End
 
 _FIRST_TICK = 1_000_000

@@ -5,7 +5,7 @@ from scipy.stats import chisquare, norm
 
 from fugu.dataflows.offline.auditing.audited import Check
 from fugu.operators.mechanism import Floats
-from fugu.operators.noise.discrete_gaussian import PRECISION
+from fugu.operators.noise.gaussian_table import PRECISION
 
 FALSE_ALARM = 1e-6
 """The chance with which a law is refused that is the right one."""

@@ -20,13 +20,16 @@ from fugu.dataflows.offline.card.pictures import bar, flow, key
 from fugu.dataflows.offline.evaluation.estimates import NOTHING
 from fugu.dataflows.offline.evaluation.report import Report
 from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.pipeline.consequences import consequence_of
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
-from fugu.dataflows.pipeline.guarantee_text import parts_in_words, pipeline_not_covered
+from fugu.dataflows.pipeline.guarantee_text import (
+    consequence_of,
+    parts_in_words,
+    pipeline_not_covered,
+)
 from fugu.dataflows.pipeline.policy_changes import policies_relied_on, who_can_change
 from fugu.dataflows.pipeline.source_section import TimestampField
-from fugu.dataflows.stages.stage_kind import StageKind
-from fugu.operators.mechanism import Guarantee
+from fugu.dataflows.stages.stateful_step import StageKind
+from fugu.operators.guarantee import Guarantee
 
 _KEYS = {
     "pseudonym": "a pseudonym as key, the same for ever in this topic",

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from fugu.dataflows.offline.evaluation.report import Report
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.joint import Joint
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.source_budget import Promises
 from fugu.dataflows.publishing.ledger_topic import LedgerContent
 from fugu.operators.mechanism import Mechanism

@@ -6,8 +6,7 @@ from fugu.dataflows.offline.card.facts import Facts
 from fugu.dataflows.offline.card.markup import Markup, element, table
 from fugu.dataflows.offline.card.pictures import histogram
 from fugu.dataflows.pipeline.guarantee_text import in_words
-from fugu.dataflows.publishing.entries import StreamEntry
-from fugu.dataflows.publishing.ledger_topic import LedgerContent
+from fugu.dataflows.publishing.ledger_topic import LedgerContent, StreamEntry
 
 
 def about_ledgers(facts: Facts) -> Iterator[Markup]:

@@ -7,8 +7,7 @@ from fugu.dataflows.offline.card.about_pipeline import about_pipeline
 from fugu.dataflows.offline.card.facts import Facts
 from fugu.dataflows.offline.card.ledgers import about_ledgers
 from fugu.dataflows.offline.card.markup import Markup, defined, element, joined, listed, table
-from fugu.dataflows.pipeline.consequences import consequence_of
-from fugu.dataflows.pipeline.guarantee_text import notion_in_words, stated
+from fugu.dataflows.pipeline.guarantee_text import consequence_of, notion_in_words, stated
 from fugu.dataflows.pipeline.source_budget import Promises, declared_budgets, sums
 from fugu.operators.guarantee import Guarantee
 

@@ -24,9 +24,9 @@ from fugu.dataflows.offline.demo.raw_records import partition_of
 from fugu.dataflows.offline.demo.report import Released
 from fugu.dataflows.offline.demo.stream import DemoStream
 from fugu.dataflows.offline.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.published import RELEASE_HEADER
 from fugu.operators.mechanism import Integers
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse

@@ -20,7 +20,7 @@ from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.offline.demo.embedded_broker import PARTITIONS
 from fugu.dataflows.offline.demo.raw_records import RawRecord, partitioned
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 
 SECRET = "FUGU_DEMO_SECRET"
 """The variable that holds a secret made for this run."""

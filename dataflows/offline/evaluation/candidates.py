@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from fugu.dataflows.base.errors import FuguError
 from fugu.operators.budget import without_budget
-from fugu.operators.mechanism import Mechanism, Notion
+from fugu.operators.guarantee import Notion
+from fugu.operators.mechanism import Mechanism
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 
 N = TypeVar("N", int, float)

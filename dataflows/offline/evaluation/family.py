@@ -14,10 +14,10 @@ from fugu.dataflows.offline.evaluation.ranking import Guess, in_words, ranked
 from fugu.dataflows.offline.evaluation.report import Appendix, Beside, Report, Row, Utility
 from fugu.dataflows.offline.evaluation.run import Advance, secret_of
 from fugu.dataflows.offline.evaluation.sample import Sample, refused_lines
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.state.row_sizes import estimated_megabytes
-from fugu.operators.mechanism import Notion
-from fugu.operators.secret import Secret
+from fugu.operators.guarantee import Notion
+from fugu.operators.randomness import Secret
 
 INSIDE = (
     "All of this is computed from true values: it belongs where the sample is. Keep it inside, "

@@ -19,7 +19,7 @@ from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
 from fugu.dataflows.offline.evaluation.estimates import Estimate
 from fugu.dataflows.offline.evaluation.report import Report, Row
-from fugu.operators.mechanism import Notion
+from fugu.operators.guarantee import Notion
 
 COLOURS = ("#1f4e79", "#d9822b", "#2e8b57", "#7b4fa3", "#8c6d1f", "#3f9fb5", "#444444")
 DARK, RED = "#222222", "#c0392b"

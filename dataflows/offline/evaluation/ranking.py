@@ -7,7 +7,7 @@ from typing import Any
 
 from fugu.dataflows.offline.evaluation.estimates import Estimate
 from fugu.dataflows.offline.evaluation.report import Report, Row
-from fugu.operators.mechanism import Notion
+from fugu.operators.guarantee import Notion
 
 _SIGNIFICANT = 2.0
 """Standard errors by which two rows differ more than draws do."""

@@ -12,7 +12,7 @@ from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.estimates import Estimate
 from fugu.dataflows.offline.evaluation.sample import RefusedLines, Sample
 from fugu.dataflows.pipeline.guarantee_text import in_words
-from fugu.operators.mechanism import Notion
+from fugu.operators.guarantee import Notion
 
 Cells = Mapping[str, str]
 """One row of a table: what stands under each heading."""

@@ -13,13 +13,12 @@ from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.mechanisms import deduplication_of
-from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.per_record import PerRecord, exhaustible
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.columns import joined, taken
 from fugu.operators.mechanism import Array, Floats, Integers, Kind, Mechanism, Releases
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
 
 _ROOT = Secret(blake2b(b"fugu evaluate", digest_size=32).digest())
 """Known to everybody; nothing that is drawn from it is published."""

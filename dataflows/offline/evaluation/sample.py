@@ -16,14 +16,12 @@ import orjson
 from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Reason
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.base.field_paths import placed
-from fugu.dataflows.base.stream_time import StreamTime
-from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.base.ticks import StreamTime, Ticks
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.source_section import TimestampField
 from fugu.dataflows.records.codec import Codec
-from fugu.dataflows.records.json_fields import Refused
+from fugu.dataflows.records.json_fields import Refused, key_bytes
 from fugu.dataflows.records.lenient_json import lenient, trouble
-from fugu.dataflows.records.user_keys import key_bytes
 from fugu.operators.mechanism import Array, Floats, Integers
 
 _UNREAD = b"unread"

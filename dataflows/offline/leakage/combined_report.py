@@ -8,7 +8,7 @@ from rich.table import Table
 
 from fugu.operators.leakage.combined import Topology, combined
 from fugu.operators.leakage.correlation import LeakageOverTime, TemporalCorrelation
-from fugu.operators.leakage.wording import rounded_up
+from fugu.operators.leakage.inversion import rounded_up
 
 _MEANINGS: dict[Topology, str] = {
     "parallel": (

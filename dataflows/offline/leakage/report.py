@@ -5,8 +5,13 @@ from dataclasses import asdict, dataclass
 from math import isfinite
 
 from fugu.operators.leakage.correlation import LeakageOverTime, TemporalCorrelation, user_level
-from fugu.operators.leakage.inversion import UnboundedLeakage, epsilons_for, largest_epsilon
-from fugu.operators.leakage.wording import backward_in_words, in_words
+from fugu.operators.leakage.inversion import (
+    UnboundedLeakage,
+    backward_in_words,
+    epsilons_for,
+    in_words,
+    largest_epsilon,
+)
 from fugu.operators.mechanism import Floats
 
 

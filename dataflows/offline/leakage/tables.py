@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fugu.dataflows.offline.leakage.report import Allowance, Course, Report
-from fugu.operators.leakage.wording import rounded_up
+from fugu.operators.leakage.inversion import rounded_up
 
 _MOST_ROWS = 20
 _BUDGET_DIGITS, _UNSEEN = 1e6, 1e-9

@@ -8,9 +8,17 @@ hold half a pair of surrogates, and no double may hold an `OTHER_NUMBER`: nobody
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.dataflows.records.scanned.compiled_numerals import MINUS, UNSURE, after_number, is_digit
-from fugu.dataflows.records.scanned.compiled_texts import NOWHERE, ONE, QUOTE, after_text
-from fugu.operators.byte_column import Bytes
+from fugu.dataflows.records.scanned.compiled_texts import (
+    MINUS,
+    NOWHERE,
+    ONE,
+    QUOTE,
+    UNSURE,
+    after_number,
+    after_text,
+    is_digit,
+)
+from fugu.operators.columns import Bytes
 from fugu.operators.compiled.compiling import entry_point, inlined, part
 from fugu.operators.mechanism import Integers
 

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.operators.budget_units import add_spent
-from fugu.operators.byte_fields import binding_digest
-from fugu.operators.columns import copied
+from fugu.operators.columns import binding_digest, copied
 from fugu.operators.declared import take_whole_numbers
+from fugu.operators.digests import extended
+from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import (
     Array,
     ChargingMechanism,
     Draws,
     Floats,
-    Guarantee,
     HoldingMechanism,
     Inputs,
     Integers,
@@ -28,19 +28,21 @@ from fugu.operators.mechanism import (
     TimedMechanism,
 )
 from fugu.operators.randomness import draws_of
-from fugu.operators.release_digest import extended
-from fugu.operators.sip.batches.batch_bindings import BatchBindings, extended_by_batch
 from fugu.operators.sip.batches.batch_law import share_of_truth
-from fugu.operators.sip.batches.batch_plan import BatchPlan, BatchPlans, Part
-from fugu.operators.sip.batches.gaps_in_batches import STEPS, GapsInBatches
-from fugu.operators.sip.batches.walk import Walk
-from fugu.operators.sip.belief_radius import PREDICTIONS, Radius
-from fugu.operators.sip.chain import Chain
+from fugu.operators.sip.batches.batch_plan import (
+    BatchBindings,
+    BatchPlan,
+    BatchPlans,
+    Part,
+    extended_by_batch,
+)
+from fugu.operators.sip.batches.walk import STEPS, GapsInBatches, Walk
 from fugu.operators.sip.distances import HAMMING, Distance, Points
-from fugu.operators.sip.gaps import Gaps, predicted
 from fugu.operators.sip.guarantees import crr_guarantees, with_gaps
+from fugu.operators.sip.inputs import Gaps, checked_belief, checked_symbols, predicted
 from fugu.operators.sip.kernels import Search
-from fugu.operators.sip.symbol_inputs import checked_belief, checked_symbols
+from fugu.operators.sip.markov_model import Chain
+from fugu.operators.sip.privacy_bound import PREDICTIONS, Radius
 
 LARGEST_WINDOW = 32
 

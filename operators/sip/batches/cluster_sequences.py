@@ -1,4 +1,10 @@
-"""Release a batch as a sequence of groups of symbols: exact where they are few."""
+"""Release a batch as a sequence of groups of symbols: exact where they are few.
+
+>>> clusters(np.full(6, 1 / 6), 3, Ordered()).tolist()
+[0, 0, 1, 1, 2, 2]
+>>> clusters(np.array([0.1, 0.5, 0.3, 0.1]), 2, Hamming()).tolist()
+[1, 0, 1, 1]
+"""
 
 import platform
 from collections.abc import Callable
@@ -10,17 +16,15 @@ import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.sip.batches.batch_law import Algorithm, BatchLaw
-from fugu.operators.sip.batches.model_error import doubts_of
-from fugu.operators.sip.batches.walk import Moves, Walk
+from fugu.operators.sip.batches.walk import Moves, Walk, doubts_of
 from fugu.operators.sip.distances import Distance, Hamming, Ordered, Points
-from fugu.operators.sip.explicit_kernel import ExplicitKernel
+from fugu.operators.sip.integer_law import SharesLaw
 from fugu.operators.sip.kernels import Search
 from fugu.operators.sip.linear_program_kernel import solved_proposal, solver_version
 from fugu.operators.sip.markov_model import normalised, ordered_sum
 from fugu.operators.sip.privacy_bound import PrivacyBound
-from fugu.operators.sip.proposal import Mask
+from fugu.operators.sip.proposals import ExplicitKernel, Mask
 from fugu.operators.sip.release_law import ReleaseLaw
-from fugu.operators.sip.shares_law import SharesLaw
 
 # Groups of symbols of about equal mass, one representative in each: a coarser alphabet.
 #
@@ -29,11 +33,6 @@ from fugu.operators.sip.shares_law import SharesLaw
 # most likely symbols represent, and every other one joins the lightest group. Utility only: any
 # grouping that depends on public data alone is private. Source: SIP specification section 8,
 # algorithm 3.
-#
-# >>> clusters(np.full(6, 1 / 6), 3, Ordered()).tolist()
-# [0, 0, 1, 1, 2, 2]
-# >>> clusters(np.array([0.1, 0.5, 0.3, 0.1]), 2, Hamming()).tolist()
-# [1, 0, 1, 1]
 
 
 def clusters(mass: Floats, count: int, distance: Distance) -> Integers:

@@ -12,7 +12,7 @@ from fugu.operators.compiled.compiling import entry_point, part
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip import compiled_hamming_law as law_of
 from fugu.operators.sip.compiled_hamming_law import Room
-from fugu.operators.sip.compiled_markov_step import constant, predict_dense
+from fugu.operators.sip.compiled_integer_law import constant, predict_dense
 
 
 class Paths(NamedTuple):

@@ -8,10 +8,13 @@ import numpy as np
 from fugu.operators import compiled
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.batches.batch_law import Algorithm
-from fugu.operators.sip.batches.cheapest_targets import Search, cheapest_targets, distances_between
-from fugu.operators.sip.batches.model_error import doubts_of
-from fugu.operators.sip.batches.sequence_law import SequenceLaw
-from fugu.operators.sip.batches.walk import Moves, Walk
+from fugu.operators.sip.batches.sequence_law import (
+    Search,
+    SequenceLaw,
+    cheapest_targets,
+    distances_between,
+)
+from fugu.operators.sip.batches.walk import Moves, Walk, doubts_of
 from fugu.operators.sip.distances import Distance
 from fugu.operators.sip.markov_model import normalised, ordered_sum
 from fugu.operators.sip.privacy_bound import PrivacyBound
@@ -75,10 +78,10 @@ class LikelySequences(Algorithm):
         doubts = doubts_of(distances + self.walk.product_distance(self.window), self.outcomes)
         prior, spread, joint = self._spelled_out(belief, moves)
         if compiled.available():
-            from fugu.operators.sip.batches.compiled_cheapest_targets import (
+            from fugu.operators.sip.batches.compiled_likely_sequences import (
+                CompiledSequenceLaw,
                 cheapest_targets_compiled,
             )
-            from fugu.operators.sip.batches.compiled_sequence_law import CompiledSequenceLaw
 
             targets, cost = cheapest_targets_compiled(prior, spread, self.search)
             law: type[SequenceLaw] = CompiledSequenceLaw

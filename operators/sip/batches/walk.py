@@ -1,17 +1,60 @@
-"""The steps of a chain between the positions of a batch, and what they may err by."""
+"""Follow a chain between the positions of a batch, and bound what rounding changes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import inf
 
 import numpy as np
 
 from fugu.operators.budget_units import exact_exp
-from fugu.operators.mechanism import Floats, Integers
-from fugu.operators.sip.batches.model_error import forward_distance, product_distance
-from fugu.operators.sip.chain import Chain, FirstOrder
-from fugu.operators.sip.markov_model import MarkovModel, moved, normalised
-from fugu.operators.sip.privacy_bound import UNIT_ROUNDOFF
+from fugu.operators.digests import extended
+from fugu.operators.mechanism import Floats, Integers, State
+from fugu.operators.sip.inputs import TICK, Gaps, predicted
+from fugu.operators.sip.markov_model import Chain, FirstOrder, MarkovModel, moved, normalised
+from fugu.operators.sip.privacy_bound import LARGEST_DISTANCE, UNIT_ROUNDOFF, Radius, doubt
+
+# Bound the error of probabilities of batches, in Hilbert's distance.
+#
+# The exact model is the declared doubles with the prior and each row divided by its exact sum. An
+# entry of b(o) = beta(o_1) prod C[o_i, o_i+1] is a product of w numbers: w - 1 of them are of rows
+# whose sums may miss 1 by `excess`, and every product rounds. Distances add up, so b(o) is within
+#
+#     d + (2 w + 4) u + 2 (w - 1) excess
+#
+# of the exact one if the belief is within d. Sums over symbols, position by position, add 2 w n u.
+# Source: symbol sampling specification, section 3 (batches); the last term is its `eta` of section
+# 6.
+
+
+_SLACK = 1.0 + 2.0**-20
+"""Covers products of small numbers, which the sums above leave out."""
+
+
+def product_distance(model: MarkovModel, window: int) -> float:
+    """Return what writing down the probabilities of batches adds to the distance of the belief."""
+    rows = 2.0 * (window - 1) * model.excess
+    return (rows + (2 * window + 4) * UNIT_ROUNDOFF) * _SLACK
+
+
+def forward_distance(model: MarkovModel, window: int) -> float:
+    """Return the same where probabilities are summed over the symbols of each position."""
+    sums = 2 * window * model.symbols * UNIT_ROUNDOFF
+    return product_distance(model, window) + sums * _SLACK
+
+
+def doubts_of(distances: Floats, outcomes: int) -> Floats:
+    """Return rho of laws over so many batches; infinite where only a constant can be released."""
+    few, place = np.unique(distances, return_inverse=True)
+    paid = [
+        inf if distance > LARGEST_DISTANCE else doubt(distance, outcomes)
+        for distance in few.tolist()
+    ]
+    return np.array(paid)[place]
+
+
+# The steps of a chain between the positions of a batch, and what they may err by.
+
 
 LARGEST_MATRIX = 512
 """The most states of a chain whose single steps are written down as a matrix."""
@@ -19,7 +62,6 @@ LARGEST_POWER = 128
 """The most states where several steps at once are."""
 _REMEMBERED = 256
 """The number of powers that are remembered: 32 MB at most."""
-_SLACK = 1.0 + 2.0**-20
 _FOR_EACH_STEP = 4
 """Roundings of a step beside those of the chain: what it is multiplied with, or added to."""
 
@@ -214,4 +256,59 @@ class Moves:
             waiting = np.flatnonzero(counts > passed)
             some = np.ascontiguousarray(after[..., waiting])
             after[..., waiting] = step(some.reshape(len(some), -1)).reshape(some.shape)
+        return after
+
+
+# Gaps in event time between and within batches.
+
+
+STEPS = "steps"
+"""The column of the steps between positions of a batch, `(rows, window - 1)`."""
+_APART = 32
+"""More than the positions of a batch, of which each has a code of its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class GapsInBatches:
+    """Count the steps of a chain before each record of batches of `window` positions.
+
+    Before the first position of a batch they are predictions, as for single releases (`gaps`).
+    Before a later one the belief stays where it is, at the first, and the number of steps waits for
+    the law of the batch. What is released depends on every gap, so the history that draws are
+    bound to does: each has a code for its length and its position in the batch.
+    """
+
+    gaps: Gaps
+    model: Chain
+    radius: Radius
+    window: int
+
+    def start(self, rows: int) -> State:
+        """Return the columns of streams without a record."""
+        return {**self.gaps.start(rows), STEPS: np.ones((rows, self.window - 1), dtype=np.int64)}
+
+    def without_steps(self, state: State) -> State:
+        """Return the columns where a batch begins."""
+        return {STEPS: np.ones_like(state[STEPS])}
+
+    def steps_past(self, state: State) -> Integers:
+        """Return how many steps of the chain lie between the first position of the batch and the
+        one after those that came."""
+        count = np.arange(self.window - 1) < state["held"][:, None]
+        return np.asarray(1 + np.where(count, state[STEPS], 0).sum(axis=1))
+
+    def elapse(self, state: State, ticks: Integers) -> State:
+        """Bring every row to the tick of its next record; `state` is not modified."""
+        missed, held = self.gaps.missed(state[TICK], ticks), state["held"]
+        after = {**state, TICK: np.maximum(state[TICK], ticks)}
+        if not missed.any():
+            return after
+        between = np.where(held == 0, missed, 0)
+        if between.any():
+            after |= predicted(self.model, self.radius, state, between)
+        inside = np.flatnonzero((held > 0) & (missed > 0))
+        after[STEPS] = state[STEPS].copy()
+        after[STEPS][inside, held[inside] - 1] += missed[inside]
+        code = extended(state["history"], -(1 + missed) * _APART - held)
+        after["history"] = np.where(missed > 0, code, state["history"])
         return after

@@ -5,8 +5,8 @@ from math import isinf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from fugu.dataflows.pipeline.guarantee_text import counted_in_windows
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.neighbours_text import counted_in_windows
 from fugu.operators.guarantee import Guarantee, Neighbours
 from tests.acceptance.audits.found import Row
 from tests.acceptance.audits.proofs import IN_NATS, PROOFS

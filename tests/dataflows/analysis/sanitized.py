@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fugu.dataflows.kinds import AggregateOperator
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.promise import Promise, promise_of
 from fugu.operators.ldp_ids.collector import Collector
 from fugu.operators.mechanism import Inputs, Integers, Kind, Mechanism, Releases
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from tests.operators.ldp_ids.rounds import rounds
 from tests.operators.noise.simulated import SimulatedDraws
 

@@ -9,8 +9,7 @@ import pytest
 import fugu
 from fugu.dataflows.analysis.running_totals import Totals, errors_of
 from fugu.dataflows.kinds.running_total import RunningTotalOperator
-from fugu.operators.totals.buffers import Buffers, decoding_column
-from fugu.operators.totals.errors import TotalErrors
+from fugu.operators.totals.buffers import Buffers, TotalErrors, decoding_column
 from tests.dataflows.analysis.coverage import true_figures
 from tests.dataflows.analysis.sanitized import sanitized_figures
 from tests.dataflows.kinds.example_files import example_of

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from fugu.dataflows.base.stream_time import IN_A_ROW
-from fugu.dataflows.base.ticks import CLOSED, TIME, UNTOLD, Clock, Ticks
+from fugu.dataflows.base.ticks import CLOSED, IN_A_ROW, TIME, UNTOLD, Clock, Ticks
 
 Seen = list[tuple[int, bytes]]
 """Times and keys of records."""

@@ -11,8 +11,8 @@ from fugu.dataflows.base.metrics import Metrics
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.numbers import Numbers
-from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.series import SeriesPerTick
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.stages.stateful_step import Sanitize
 from fugu.operators.mechanism import Draws, Inputs, Releases, State
 from fugu.operators.randomness import DrawScope

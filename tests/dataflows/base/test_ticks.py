@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from fugu.dataflows.base.batches import DeadLetters, Decoded
-from fugu.dataflows.base.stream_time import IN_A_ROW, StreamTime
-from fugu.dataflows.base.ticks import CLOSED, TIME, Clock, Ticks
-from fugu.dataflows.stages.passage import Passage, Records
+from fugu.dataflows.base.ticks import CLOSED, IN_A_ROW, TIME, Clock, StreamTime, Ticks
+from fugu.dataflows.stages.stream_time import Passage, Records
 from tests.dataflows.base.plain_ticks import Course, Plain, Seen
 from tests.dataflows.stages.arrays import in_arrays
 from tests.thinned import first_in_test

@@ -10,7 +10,7 @@ import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.commands.explain import explain
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE
 
 ROOT = Path(__file__).parents[3]

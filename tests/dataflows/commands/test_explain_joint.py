@@ -8,7 +8,7 @@ import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.explain import explain
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.operators.leakage.combined import in_series
 from fugu.operators.leakage.correlation import TemporalCorrelation
 from tests.dataflows.pipeline.pipeline_files import PIPELINE, read_error

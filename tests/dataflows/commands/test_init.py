@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.kinds import KINDS
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 
 
 def fugu(*arguments: str | Path) -> Result:

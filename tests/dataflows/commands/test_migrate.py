@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.flows.carrying_over import carried_over
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import columns_of
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE
 
 GRR = PIPELINE.replace("kind: crr", "kind: grr").replace("  model: model.json\n", "")

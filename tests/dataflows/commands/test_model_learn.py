@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.files.model_file import ModelFile, read_model, read_model_file
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.robust_release import RobustRelease
 from fugu.operators.sip.second_order_model import SecondOrderModel
-from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
+from fugu.operators.sip.sparse_models import SparseMarkovModel
 from tests.dataflows.pipeline.pipeline_files import PIPELINE, with_change
 
 Event = tuple[str | int, str | int]

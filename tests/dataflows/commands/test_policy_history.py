@@ -24,15 +24,11 @@ from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.offline.demo.embedded_broker import EmbeddedBroker
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.policies.change import change
+from fugu.dataflows.pipeline.config import PipelineFile
+from fugu.dataflows.policies.changes import change
 from fugu.dataflows.policies.document import PolicyDocument
-from fugu.dataflows.policies.private_keys import (
-    public_key_of,
-    read_private_key,
-    write_private_key,
-)
-from fugu.operators.swellfish.chain import first_digest, next_digest
+from fugu.dataflows.policies.signatures import public_key_of, read_private_key, write_private_key
+from fugu.operators.swellfish.strategy import first_digest, next_digest
 
 HOUR_MS = 3_600_000
 FIRST = int(datetime(2026, 3, 2, tzinfo=UTC).timestamp()) * 1000 // HOUR_MS

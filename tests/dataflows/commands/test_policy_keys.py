@@ -8,8 +8,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.policy_keys import keys
-from fugu.dataflows.policies.private_keys import owner_with, read_private_key
-from fugu.dataflows.policies.signatures import Signatures, signed
+from fugu.dataflows.policies.signatures import Signatures, owner_with, read_private_key, signed
 from tests.dataflows.policies.documents import DOCUMENT, read
 
 KEY, VALUE = b"household/shower", b'{"effective": 7, "remove": true, "sequence": 1}'

@@ -11,7 +11,7 @@ import pytest
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.commands.audit import audit
 from fugu.dataflows.commands.report import report
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 
 EXAMPLES = Path(__file__).parents[3] / "deploy" / "examples"
 NAMES = ("heart-zones", "city-counts", "power", "patients", "moods", "stations")

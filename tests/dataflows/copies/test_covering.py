@@ -18,8 +18,7 @@ from fugu.dataflows.flows.policies import PoliciesPlan
 from fugu.dataflows.flows.policy_source import Covering
 from fugu.dataflows.flows.policy_wait import PolicyEnd, PolicyWait
 from fugu.dataflows.kafka.client import Reader
-from fugu.dataflows.kafka.release_times import ReleaseTimes
-from fugu.dataflows.kafka.source import StopFlag
+from fugu.dataflows.kafka.source import ReleaseTimes, StopFlag
 from fugu.dataflows.stages.log_entries import COVERED_KEY, POLICIES_KEY
 from tests.dataflows.flows.test_policy_wait import TOPIC, Topic, until
 

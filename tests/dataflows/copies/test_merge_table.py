@@ -12,15 +12,13 @@ from fugu.dataflows.copies.merge_table import MergeTable, _block
 from fugu.dataflows.flows.merger import Merged, Merger
 from fugu.dataflows.flows.merging import MergeStep
 from fugu.dataflows.kafka.client import Entry
-from fugu.dataflows.stages.merging import Merging
-from fugu.dataflows.stages.open_ticks import OpenTicks
-from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.log_entries import PartialSums
+from fugu.dataflows.stages.merging import Merging, OpenTicks
 from fugu.dataflows.state import changelog
 from fugu.dataflows.state.chain_reader import ChainReader
 from fugu.dataflows.state.changelog import Chain, Progress
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
-from fugu.operators.wevent.budget_absorption import BudgetAbsorption
+from fugu.operators.randomness import DrawScope, Secret
+from fugu.operators.wevent.spread_strategies import BudgetAbsorption
 
 GROUPS, PARTITIONS, TICKS = 5, 3, 60
 Log = list[tuple[int, PartialSums]]

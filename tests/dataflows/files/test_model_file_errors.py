@@ -8,7 +8,7 @@ import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.operators.sip.second_order_model import SecondOrderModel
-from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
+from fugu.operators.sip.sparse_models import SparseMarkovModel
 from tests.dataflows.files.sparse_models import AFTER_TWO, LIGHT, REST, SPARSE, VIGOROUS
 from tests.dataflows.pipeline.pipeline_files import MODEL, configured, with_change
 

@@ -9,14 +9,13 @@ import pytest
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.flows.merging import MergeStep
+from fugu.dataflows.policies.changes import Clocks
 from fugu.dataflows.policies.document import PolicyDocument
-from fugu.dataflows.policies.zone_changes import Clocks
+from fugu.dataflows.stages.log_entries import PartialSums
 from fugu.dataflows.stages.merging import Merging
-from fugu.dataflows.stages.partial_sums import PartialSums
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
+from fugu.operators.swellfish.interval_strategies import UnicornPS
 from fugu.operators.swellfish.policy import Policy
-from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from tests.dataflows.policies.documents import EXAMPLE
 
 DOCUMENT = PolicyDocument.read(EXAMPLE)

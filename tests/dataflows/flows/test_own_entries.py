@@ -21,16 +21,16 @@ from fugu.dataflows.stages.log_entries import (
     Asking,
     Entry,
     MechanismPlan,
+    PartialSums,
     PartitionsMoved,
     PoliciesCovered,
     PolicyChange,
     partition_key,
 )
-from fugu.dataflows.stages.partial_sums import PartialSums
-from fugu.dataflows.stages.window_people import WindowPeople
+from fugu.dataflows.stages.windows import WindowPeople
 from fugu.operators.keys import Keys
-from fugu.operators.ldp_ids.instruction import Instruction
-from fugu.operators.secret import Secret
+from fugu.operators.ldp_ids.reporting import Instruction
+from fugu.operators.randomness import Secret
 
 LOG = "log-id"
 Written = tuple[bytes | None, bytes | None, list[Header], int]

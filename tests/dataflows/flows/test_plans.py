@@ -10,22 +10,23 @@ import numpy as np
 import pytest
 
 from fugu.dataflows.flows.merging import MergeStep
-from fugu.dataflows.stages.log_entries import Entry, MechanismPlan, PolicyChange, read_entry
+from fugu.dataflows.stages.log_entries import (
+    Entry,
+    MechanismPlan,
+    PartialSums,
+    PolicyChange,
+    read_entry,
+)
 from fugu.dataflows.stages.merging import Merging
-from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.operators.mechanism import Releases
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
-from fugu.operators.swellfish import unicorn_plan
-from fugu.operators.swellfish.calendar import Once
-from fugu.operators.swellfish.change import Change
+from fugu.operators.randomness import DrawScope, Secret
+from fugu.operators.swellfish import planning
+from fugu.operators.swellfish.calendar import Once, Zone
+from fugu.operators.swellfish.changes import Change
 from fugu.operators.swellfish.household import HOUSEHOLD
 from fugu.operators.swellfish.ledger import Ledgers
-from fugu.operators.swellfish.plan import Plan
-from fugu.operators.swellfish.planning import Stretches, planned_charges
+from fugu.operators.swellfish.planning import Plan, Stretches, UnicornPlan, planned_charges
 from fugu.operators.swellfish.policy import Policy
-from fugu.operators.swellfish.unicorn_plan import UnicornPlan
-from fugu.operators.swellfish.zone import Zone
 
 TICKS = 30
 Digest = dict[int, tuple[bytes, ...]]
@@ -103,7 +104,7 @@ def lived(seed: int, directory: Path, patch: pytest.MonkeyPatch, of: type[Life])
         if random.random() < 0.2:
             published |= life.released
             ratio = 1 - random.random() / 1000
-            patch.setattr(unicorn_plan, "planned_charges", another_machine(ratio))
+            patch.setattr(planning, "planned_charges", another_machine(ratio))
             snapshots = snapshots[: max(1, len(snapshots) - random.randrange(2))]
             life = of(log, directory, *snapshots[-1])
         for at in published.keys() & life.released.keys():
@@ -111,7 +112,7 @@ def lived(seed: int, directory: Path, patch: pytest.MonkeyPatch, of: type[Life])
     while life.read < len(log):
         life.advance(3)
     published |= life.released
-    patch.setattr(unicorn_plan, "planned_charges", nobody)
+    patch.setattr(planning, "planned_charges", nobody)
     reader = Life(log, directory / "reader")
     reader.advance(len(log))
     assert reader.released == published

@@ -12,7 +12,7 @@ from fugu.dataflows.base.metrics import DEAD_LETTERS, Metrics
 from fugu.dataflows.flows.policies import PoliciesPlan
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.signatures import Signatures
-from fugu.operators.swellfish.change import AnyChange
+from fugu.operators.swellfish.changes import AnyChange
 from tests.dataflows.policies.documents import EXAMPLE
 from tests.dataflows.state.fingerprints import FINGERPRINT
 

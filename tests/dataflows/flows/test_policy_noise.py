@@ -18,14 +18,12 @@ from fugu.dataflows.flows.merging import MergeStep
 from fugu.dataflows.flows.policy_noise import PolicyNoise
 from fugu.dataflows.flows.sections import policies_of
 from fugu.dataflows.kinds import PolicyOperator
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.policies.change import change
-from fugu.dataflows.stages.log_entries import Entry, PolicyChange
+from fugu.dataflows.policies.changes import change
+from fugu.dataflows.stages.log_entries import Entry, PartialSums, PolicyChange
 from fugu.dataflows.stages.merging import Merging
-from fugu.dataflows.stages.partial_sums import PartialSums
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
 from tests.dataflows.policies.documents import EXAMPLE
 
 TOPIC = "power.unicorn"

@@ -15,7 +15,7 @@ from fugu.dataflows.flows import policy_wait
 from fugu.dataflows.flows.policy_wait import PolicyEnd, PolicyWait
 from fugu.dataflows.kafka.client import Bounds, Reader
 from fugu.dataflows.kafka.source import StopFlag
-from fugu.dataflows.stages.coverage import Coverage
+from fugu.dataflows.stages.log_entries import Coverage
 
 TOPIC = "household.policies"
 

@@ -5,8 +5,7 @@ from typing import Any, cast
 
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.kafka.client import Client, Writer
-from fugu.dataflows.kafka.replayed_releases import Published
-from fugu.dataflows.kafka.sink import KafkaSink, KafkaSinkPart, Shared
+from fugu.dataflows.kafka.sink import KafkaSink, KafkaSinkPart, Published, Shared
 
 
 class Noting(Writer):

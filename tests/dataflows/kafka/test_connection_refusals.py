@@ -11,11 +11,10 @@ from pydantic import SecretStr
 
 from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.base.logs import silent
-from fugu.dataflows.kafka import kafka_python_reach
+from fugu.dataflows.kafka import kafka_python_refusals
 from fugu.dataflows.kafka.connection import Connection, Credentials
 from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
-from fugu.dataflows.kafka.kafka_python_reach import reach
-from fugu.dataflows.kafka.kafka_python_refusals import refusal
+from fugu.dataflows.kafka.kafka_python_refusals import reach, refusal
 from fugu.dataflows.kafka.kafka_python_settings import settings_of
 
 CREDENTIALS = Credentials("SCRAM-SHA-256", "fugu", SecretStr("canary"))
@@ -38,7 +37,7 @@ def test_a_refused_user_reads_what_to_correct(error: type[KafkaError], says: str
 def test_a_broker_that_is_away_is_waited_for_aloud_and_not_for_long(
     embedded: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(kafka_python_reach, "_ATTEMPT_SECONDS", (0.1, 0.2, 1.0))
+    monkeypatch.setattr(kafka_python_refusals, "_ATTEMPT_SECONDS", (0.1, 0.2, 1.0))
     client = KafkaPythonClient(Connection("127.0.0.1:1", embedded=embedded))
     begun = time.monotonic()
     refused = r"^Kafka at 127\.0\.0\.1:1 cannot be reached"
@@ -63,7 +62,7 @@ def test_a_broker_that_is_away_is_waited_for_aloud_and_not_for_long(
 def test_a_broker_that_hangs_up_gets_every_meaning_named(
     credentials: Credentials | None, may_mean: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kafka_python_reach, "_ATTEMPT_SECONDS", (1.0,))
+    monkeypatch.setattr(kafka_python_refusals, "_ATTEMPT_SECONDS", (1.0,))
     with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as silent:
         Thread(target=silent.serve_forever, daemon=True).start()
         connection = Connection(f"127.0.0.1:{silent.server_address[1]}", credentials=credentials)

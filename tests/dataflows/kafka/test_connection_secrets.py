@@ -11,11 +11,11 @@ from kafka.errors import SaslAuthenticationFailedError
 from pydantic import SecretStr
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.kafka import kafka_python_sockets
+from fugu.dataflows.kafka import kafka_python_settings
 from fugu.dataflows.kafka.connection import Connection, Credentials
-from fugu.dataflows.kafka.kafka_python_reach import Ears
+from fugu.dataflows.kafka.credentials import Tls
+from fugu.dataflows.kafka.kafka_python_refusals import Ears
 from fugu.dataflows.kafka.kafka_python_settings import settings_of
-from fugu.dataflows.kafka.tls import Tls
 from tests.dataflows.kafka.test_connection_section import CANARY, OAUTH, SASL, SERVER, secured
 from tests.dataflows.pipeline.pipeline_files import read
 from tests.kafka.certificates import make_authority, make_certificate
@@ -98,7 +98,7 @@ def test_tls_is_recent_and_verifies_who_answers() -> None:
 
 
 def test_a_handshake_that_nobody_answers_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka_python_sockets, "HANDSHAKE_SECONDS", 0.05)
+    monkeypatch.setattr(kafka_python_settings, "HANDSHAKE_SECONDS", 0.05)
     context = settings_of(Connection("localhost:9093", tls=Tls()))["ssl_context"]
     with socket.create_server(("127.0.0.1", 0)) as silent:
         plain = socket.create_connection(silent.getsockname())

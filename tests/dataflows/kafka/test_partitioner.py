@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fugu.dataflows.kafka.partitioner import partition_of, partitions_of
-from fugu.operators.byte_column import ByteColumn
+from fugu.operators.columns import ByteColumn
 
 KNOWN = {b"21": -973932308, b"foobar": -790332482, b"a-little-bit-long-string": -985981536}
 """Values of Apache Kafka's own test of its hash."""

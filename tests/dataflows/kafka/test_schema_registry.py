@@ -10,8 +10,8 @@ import pytest
 
 from fugu.dataflows.kafka import schema_registry
 from fugu.dataflows.kafka.schema_registry import SchemaRegistry
-from fugu.dataflows.monitoring.registry_away import RegistryAway
-from fugu.dataflows.records.schema_ids import schema_id
+from fugu.dataflows.monitoring.notices import RegistryAway
+from fugu.dataflows.records.registered import schema_id
 
 NO_SCHEMA = b'{"error_code":40403,"message":"Schema not found"}'
 NO_ROUTE = b"default backend - 404"

@@ -7,8 +7,7 @@ import pytest
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.metrics import Metrics
 from fugu.dataflows.kafka.client import Bounds, Reader
-from fugu.dataflows.kafka.gated_source import GatedSource
-from fugu.dataflows.kafka.source import KafkaSource, StopFlag
+from fugu.dataflows.kafka.source import GatedSource, KafkaSource, StopFlag
 
 
 class Marked(Reader):

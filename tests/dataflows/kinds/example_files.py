@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from fugu.dataflows.kinds import KINDS
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from tests.dataflows.kinds.test_aggregate_section import PIPELINE
 
 ROOT = Path(__file__).parents[3]

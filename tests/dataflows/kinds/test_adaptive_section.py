@@ -11,8 +11,7 @@ from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.records.symbols import Symbols
 from fugu.operators.budget import Budgeted
 from fugu.operators.mechanism import Inputs, Kind
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.distances import Points
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE, read, read_error

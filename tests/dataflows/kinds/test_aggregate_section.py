@@ -13,18 +13,16 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.kinds import WEventOperator
 from fugu.dataflows.kinds.pba import PbaOperator
 from fugu.dataflows.kinds.uniform import UniformOperator
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.budget_units import in_nats, units_of
 from fugu.operators.leakage.correlation import TemporalCorrelation
 from fugu.operators.mechanism import Inputs
-from fugu.operators.randomness import DrawScope, tick_position
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, tick_position
 from fugu.operators.wevent.filtered import FilteredStrategy
 from fugu.operators.wevent.quantified import Quantified
 from fugu.operators.wevent.rescue_dp import RescueDp
-from fugu.operators.wevent.strategy import Strategy
-from fugu.operators.wevent.watched import Watched
+from fugu.operators.wevent.strategy import Strategy, Watched
 from tests.privacy.chain_responses import most_told
 
 OPERATOR: dict[str, Any] = {

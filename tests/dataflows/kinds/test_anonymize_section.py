@@ -12,9 +12,8 @@ from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.explain import explain
 from fugu.dataflows.kinds import AnonymizeOperator
-from fugu.dataflows.pipeline.config import reading_digest
+from fugu.dataflows.pipeline.config import PipelineFile, reading_digest
 from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.json_fields import Refused
 
 OPERATOR = {

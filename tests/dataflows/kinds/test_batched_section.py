@@ -12,13 +12,13 @@ from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.budget import Budgeted
-from fugu.operators.estimates.share_estimators import share_reader
+from fugu.operators.estimates.shares import share_reader
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.distances import HAMMING, Points
-from fugu.operators.sip.gaps import Gaps
+from fugu.operators.sip.inputs import Gaps
 from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.second_order_model import SecondOrderModel
-from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
+from fugu.operators.sip.sparse_models import SparseMarkovModel
 from tests.dataflows.kinds.test_model_step import AT_FIELD, stream
 from tests.dataflows.kinds.test_model_step import published as in_time
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE, configured, read, read_error

@@ -9,9 +9,9 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.kinds.families.capped import CappedAggregate
 from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
 from fugu.operators.budget_units import in_nats
-from fugu.operators.loss import RepeatedLoss
+from fugu.operators.guarantee import RepeatedLoss
 from fugu.operators.personal_cap import PersonalCap, cap_of
-from fugu.operators.wevent.uniform import Uniform
+from fugu.operators.wevent.spread_strategies import Uniform
 from tests.dataflows.kinds.test_aggregate_section import read
 
 CAPPED: dict[str, Any] = {"at_most": 3, "per": "6h"}

@@ -11,8 +11,7 @@ from fugu.dataflows.commands.explain import explain
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.records.symbols import Symbols
 from fugu.operators.mechanism import Inputs
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.distances import Points
 from tests.dataflows.pipeline.pipeline_files import PIPELINE, read, read_error

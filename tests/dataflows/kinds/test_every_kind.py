@@ -11,13 +11,12 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.kinds import markdown, rows, show_kinds
 from fugu.dataflows.flows.sections import numbers_of
 from fugu.dataflows.kinds import KINDS, AggregateOperator
-from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import columns_of, configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.source_budget import Promises, budgeted
+from fugu.dataflows.pipeline.source_section import DeclaredBudget
 from fugu.operators.mechanism import Inputs
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from tests.dataflows.kinds.example_files import ROOT, example_of
 
 

@@ -8,7 +8,7 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.records.numbers import Numbers
-from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.noise.number_release import LaplaceRelease
 from tests.dataflows.pipeline.pipeline_files import PIPELINE, read, read_error
 
 CRR = PIPELINE[PIPELINE.index("operator:") : PIPELINE.index("sink:")]

@@ -9,8 +9,7 @@ import pytest
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.operators.mechanism import Mechanism
-from fugu.operators.realtime.declared_model import DeclaredModel
-from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.realtime.real_time_release import DeclaredModel, RealTimeRelease
 from fugu.operators.realtime.shaped_release import ShapedRelease
 from tests.dataflows.kinds.test_aggregate_section import read
 

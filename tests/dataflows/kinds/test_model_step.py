@@ -21,7 +21,7 @@ from fugu.dataflows.pipeline.mechanisms import Configured, configure
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.gaps import Gaps
+from fugu.operators.sip.inputs import Gaps
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE, configured, read, read_error
 from tests.dataflows.stages.columns import ALPHABET, EVERYBODY, SCOPE, SOURCE, Message, batch_of
 

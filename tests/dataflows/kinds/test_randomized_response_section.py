@@ -6,8 +6,8 @@ import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.explain import explain
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.symbols import PlainSymbols, SymbolSets
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding

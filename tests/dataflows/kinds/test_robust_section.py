@@ -12,7 +12,7 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.explain import explain
 from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
 from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.model_intervals import ModelIntervals
+from fugu.operators.sip.model_sets import ModelIntervals
 from fugu.operators.sip.robust_release import RobustRelease
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE, read, read_error
 

@@ -8,10 +8,8 @@ import pytest
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.operators.temporal.backward import BackwardPerturbation
-from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from fugu.operators.temporal.forward import ForwardPerturbation
-from fugu.operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.temporal.random_delays import BackwardPerturbation, ForwardPerturbation
+from fugu.operators.temporal.threshold import ExtendedThresholdPerturbation, ThresholdPerturbation
 from tests.dataflows.stages.displaced.running import PIPELINE, pipeline_file
 
 AUTO = {"kind": "temporal_perturbation", "threshold": None, "window": 20, "epsilon": 5.0}

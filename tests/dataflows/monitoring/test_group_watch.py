@@ -12,9 +12,8 @@ from fugu.dataflows.base.metrics import LAG, Metrics
 from fugu.dataflows.kafka.client import Bounds, Group, Groups, GroupState, Member, Place, Reader
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.group_watch import Dealt, GroupWatch
-from fugu.dataflows.monitoring.health import Health, Snapshots
+from fugu.dataflows.monitoring.health import Health, Snapshots, Watchman
 from fugu.dataflows.monitoring.source_watch import SourceWatch
-from fugu.dataflows.monitoring.watchman import Watchman
 
 GROUP, TOPIC = "fugu.heart", "raw"
 PARTITIONS = 2

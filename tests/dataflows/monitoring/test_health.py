@@ -1,24 +1,25 @@
 """When a pipeline says that it does its work, and which reason it gives when it does not."""
 
+import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import cast
 
 import orjson
 import pytest
 
 from fugu.dataflows.base.errors import KafkaUnavailable
-from fugu.dataflows.base.metrics import LAG, SNAPSHOT_AGE, Metrics
+from fugu.dataflows.base.metrics import LAG, NOTICE, SNAPSHOT_AGE, Metrics
 from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.kafka.client import Bounds, Reader
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring import source_watch
-from fugu.dataflows.monitoring.figures import PoliciesBehind
-from fugu.dataflows.monitoring.health import Health, Snapshots
+from fugu.dataflows.monitoring.figures_wait import PoliciesBehind
+from fugu.dataflows.monitoring.health import Health, Snapshots, Watchman
 from fugu.dataflows.monitoring.notices import Kind, Notice, Sentinel
 from fugu.dataflows.monitoring.server import verdict
 from fugu.dataflows.monitoring.source_watch import SourceWatch
-from fugu.dataflows.monitoring.watchman import Watchman
 
 
 def away(committed: bool) -> Reader:
@@ -255,3 +256,54 @@ def test_kafka_that_does_not_answer_is_noticed_with_the_reason(
     watch.answered_at -= 11
     reason = "Kafka has not answered for 11 s (topic raw, partition 0: LEADER_NOT_AVAILABLE)"
     assert problem(health, watch) == reason
+
+
+# Say a notice in log, metrics and health: at once, once a minute, and when it is over.
+
+
+@dataclass
+class Given:
+    """Notices what a test says."""
+
+    now: list[Notice] = field(default_factory=list)
+
+    def notices(self, now: float) -> Iterable[Notice]:
+        return self.now
+
+
+WAITS = Notice(Kind.RECORDS_WAIT, "raw", 2, "records wait", still=True)
+ADDED = Notice(Kind.PARTITIONS_ADDED, "raw", None, "partitions were added", still=False)
+
+
+def test_a_notice_is_said_at_once_and_once_a_minute_and_when_it_is_over(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    given, metrics = Given([WAITS]), Metrics()
+    watchman = Watchman(metrics)
+    for second in range(130):
+        watchman.look([given], 1_000.0 + second)
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * 3
+    assert metrics.values(NOTICE) == {("records_wait", "raw", "2"): 129}
+    given.now = []
+    watchman.look([given], 1_130.0)
+    last = caplog.records[-1]
+    assert (last.levelname, last.getMessage()) == ("INFO", "over after 130 s: records wait")
+    assert (getattr(last, "topic", None), getattr(last, "partition", None)) == ("raw", 2)
+    assert metrics.values(NOTICE) == {("records_wait", "raw", "2"): 0}
+    assert watchman.notices == []
+
+
+def test_what_stands_still_comes_first() -> None:
+    watchman = Watchman(Metrics())
+    watchman.look([Given([ADDED]), Given([WAITS])], 0.0)
+    assert watchman.notices == [WAITS, ADDED]
+
+
+def test_of_several_processes_the_longest_notice_counts() -> None:
+    together = Metrics()
+    for seconds in (40, 90, 20):
+        one = Metrics()
+        one.put(NOTICE, seconds, "kafka_away", "raw", "")
+        together.include(one.numbers())
+    assert together.values(NOTICE) == {("kafka_away", "raw", ""): 90}

@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from fugu.dataflows.base.advice import ADVICE
-from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.base.batches import ADVICE, Reason
 from fugu.dataflows.base.metrics import (
     DEAD_LETTERS,
     FOREIGN_WRITES,
@@ -14,22 +13,26 @@ from fugu.dataflows.base.metrics import (
     STREAMS_BY_BUDGET,
     STREAMS_LIMIT,
     Metrics,
+    Standing,
+    TimesRead,
+    Told,
 )
-from fugu.dataflows.base.standing import Standing, TimesRead, Told
-from fugu.dataflows.base.stream_time import PEOPLE, StreamTime
-from fugu.dataflows.base.ticks import Ticks
-from fugu.dataflows.monitoring.budgets import Budgets
-from fugu.dataflows.monitoring.clocks_ahead import ClocksAhead
-from fugu.dataflows.monitoring.figures import FiguresWait, UsersWait
-from fugu.dataflows.monitoring.foreign_entries import ForeignEntries
-from fugu.dataflows.monitoring.notices import Kind, Notice, Sentinel
-from fugu.dataflows.monitoring.refused_share import RefusedShare
-from fugu.dataflows.monitoring.stream_times import StreamTimes
-from fugu.dataflows.monitoring.streams_limit import StreamsLimit
-from fugu.dataflows.monitoring.ticks_wait import TicksWait
-from fugu.dataflows.monitoring.time_units import TimeUnits
-from fugu.dataflows.records.time_units import Format
-from fugu.dataflows.stages.waiting_step import Gate
+from fugu.dataflows.base.ticks import PEOPLE, StreamTime, Ticks
+from fugu.dataflows.monitoring.figures_wait import FiguresWait, TicksWait, UsersWait
+from fugu.dataflows.monitoring.notices import (
+    Budgets,
+    ClocksAhead,
+    ForeignEntries,
+    Kind,
+    Notice,
+    RefusedShare,
+    Sentinel,
+    StreamsLimit,
+    StreamTimes,
+    TimeUnits,
+)
+from fugu.dataflows.records.json_fields import Format
+from fugu.dataflows.stages.private_reports import Gate
 
 HOUR = 3_600_000
 TICKS = Ticks(width=HOUR, grace=0, max_jump=100)

@@ -8,8 +8,8 @@ from fugu.dataflows.offline.in_memory import InMemory
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.mechanisms import Configured
 from fugu.operators.budget import Budgeted, WhenExhausted
+from fugu.operators.randomness import Secret
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
-from fugu.operators.secret import Secret
 from tests.dataflows.offline.auditing.records.pipelines import pipeline, symbols_of
 
 SECRET = Secret(bytes(range(32)))

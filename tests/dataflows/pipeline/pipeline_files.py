@@ -7,8 +7,8 @@ import orjson
 import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import Configured, configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 PIPELINE = """\
 name: heart-zones

@@ -10,21 +10,20 @@ import orjson
 import pytest
 
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data, guarantee_id, read_guarantee
-from fugu.operators.guarantee import Guarantee, Neighbours
-from fugu.operators.loss import (
+from fugu.operators.guarantee import (
     GaussianLoss,
+    Guarantee,
     LaplaceLoss,
     Loss,
+    Neighbours,
+    Point,
     PureLoss,
     RepeatedLoss,
     ResponseLoss,
     StatedLoss,
     WideGaussianLoss,
 )
-from fugu.operators.points import Point
-from fugu.operators.sip.paper_conditional_randomized_response import (
-    PaperConditionalRandomizedResponse,
-)
+from fugu.operators.sip.conditional_randomized_response import PaperConditionalRandomizedResponse
 from tests.conformance.kinds import KINDS
 from tests.dataflows.stages.columns import CRR
 

@@ -8,7 +8,7 @@ import pytest
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.files.yaml_file import LARGEST_FILE
 from fugu.dataflows.kinds.crr import CrrOperator
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.source_section import TimestampField
 from tests.dataflows.pipeline.pipeline_files import PIPELINE, read, read_error, with_change
 

@@ -8,7 +8,7 @@ import pytest
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.install import install
 from fugu.dataflows.commands.explain import explain
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.policy_changes import signatures_of, who_can_change
 from tests.dataflows.pipeline.pipeline_files import PIPELINE
 from tests.dataflows.pipeline.pipeline_files import read as read_pipeline

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from fugu.dataflows.kafka.client import EVERYBODY, Rights, Topic
-from fugu.dataflows.pipeline.policy_changes import signatures_of
-from fugu.dataflows.pipeline.policy_topic import (
+from fugu.dataflows.pipeline.policy_changes import (
     log_remarks,
     loss_remarks,
     policy_topic_remarks,
+    signatures_of,
 )
 from fugu.dataflows.policies.signatures import Signatures
 from tests.dataflows.pipeline.test_policy_changes import ALICE, pipeline

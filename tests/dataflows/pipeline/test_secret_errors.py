@@ -8,7 +8,7 @@ import pytest
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.pipeline.secrets import keys_after, read_keys, read_policy_secret, write_keys
 from fugu.operators.keys import Keys
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 from tests.dataflows.kinds.example_files import example_of
 from tests.dataflows.kinds.test_aggregate_section import PIPELINE
 from tests.dataflows.pipeline.pipeline_files import read, with_change

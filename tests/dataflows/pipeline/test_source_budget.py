@@ -5,17 +5,16 @@ from dataclasses import replace
 import pytest
 
 from fugu.dataflows.base.errors import StartRefused
-from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.source_budget import Promises, check, declared_budgets, sums
+from fugu.dataflows.pipeline.source_section import DeclaredBudget
 from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats
-from fugu.operators.mechanism import Guarantee, Mechanism
+from fugu.operators.guarantee import Guarantee
+from fugu.operators.mechanism import Mechanism
 from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.realtime.real_time_release import RealTimeRelease
-from fugu.operators.sip.paper_conditional_randomized_response import (
-    PaperConditionalRandomizedResponse,
-)
-from fugu.operators.wevent.uniform import Uniform
+from fugu.operators.sip.conditional_randomized_response import PaperConditionalRandomizedResponse
+from fugu.operators.wevent.spread_strategies import Uniform
 from tests.conformance.kinds import KINDS
 from tests.dataflows.stages.columns import CRR
 

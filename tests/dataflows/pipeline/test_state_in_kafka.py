@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.flows.state_directories import root_directory, stored_fingerprint
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.run.dealing import dealt, shard_numbers
 from tests.kafka.pipelines import SECRET, SECRET_VARIABLE, pipeline_document, write_pipeline
 

@@ -13,10 +13,10 @@ import orjson
 import pytest
 
 from fugu.dataflows.base.batches import Header
-from fugu.dataflows.policies.change import UnusableChange, change
+from fugu.dataflows.policies.changes import UnusableChange, change
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.signatures import HEADER, Signatures, signed, signed_with_secret
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 from tests.dataflows.policies.documents import DOCUMENT, read
 from tests.dataflows.policies.test_signatures import ALICE, BOB, STRANGER, public
 

@@ -9,9 +9,8 @@ import yaml
 
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.operators.swellfish.calendar import Calendar, Once
-from fugu.operators.swellfish.occurrence import Occurrence
-from fugu.operators.swellfish.policy import Policy
-from fugu.operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.policy import Occurrence, Policy
+from fugu.operators.swellfish.relevance import Query
 from tests.dataflows.policies.documents import DOCUMENT, EXAMPLE, read, read_error, with_change
 
 TEN_MINUTES = 600_000

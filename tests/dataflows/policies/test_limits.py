@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 import pytest
 
-from fugu.dataflows.policies.change import change
+from fugu.dataflows.policies.changes import change
 from fugu.dataflows.policies.document import PolicyDocument
-from fugu.operators.swellfish.limits import UNDECLARED, Limits
+from fugu.operators.swellfish.policy import UNDECLARED, Limits
 from tests.dataflows.policies.documents import read, read_error, with_change
 
 NOW = 2_953_866

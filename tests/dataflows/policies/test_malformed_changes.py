@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.policies.change import UnusableChange, change
+from fugu.dataflows.policies.changes import UnusableChange, change
 from fugu.dataflows.policies.document import PolicyDocument
 from tests.dataflows.policies.documents import read
 from tests.dataflows.policies.malformed import Record, malformed

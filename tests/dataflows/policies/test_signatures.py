@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fugu.dataflows.base.batches import Header
-from fugu.dataflows.policies.change import UnusableChange, change
+from fugu.dataflows.policies.changes import UnusableChange, change
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.signatures import HEADER, Signatures, signed, signed_with_secret
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 from tests.dataflows.policies.documents import DOCUMENT, read, read_error, with_change
 
 TOPIC, KEY = "household.policies", b"household/shower"

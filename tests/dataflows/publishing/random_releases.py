@@ -3,17 +3,14 @@
 import numpy as np
 
 from fugu.dataflows.base.batches import DeadLetters, Outgoing, Sanitized
-from fugu.dataflows.publishing.envelope import KeyPolicy, Publisher
-from fugu.dataflows.publishing.pseudonyms import Pseudonyms
+from fugu.dataflows.publishing.envelope import KeyPolicy, Pseudonyms, Publisher
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.records.symbols import PlainSymbols, SymbolBatches, Symbols, SymbolSets
 from fugu.dataflows.records.values import Domain
-from fugu.operators.byte_column import ByteColumn
-from fugu.operators.integer_column import IntegerColumn
+from fugu.operators.columns import ByteColumn, IntegerColumn
 from fugu.operators.mechanism import Array, Releases
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
 
 ALPHABET = ["rest", 'a "quoted" zone', "\u2028é", ""]
 UNITS = (1, 2, 8, 10, 1000, 10**12)

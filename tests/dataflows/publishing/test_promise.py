@@ -12,9 +12,8 @@ from fugu.dataflows.base.errors import ConfigurationError, OtherVersion
 from fugu.dataflows.kinds import KINDS
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id, read_guarantee
 from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
-from fugu.dataflows.publishing import promised_files
-from fugu.dataflows.publishing.promise import Promise, promise_of, promise_schema
-from fugu.dataflows.publishing.promised_files import PromisedFile
+from fugu.dataflows.publishing import promise
+from fugu.dataflows.publishing.promise import Promise, PromisedFile, promise_of, promise_schema
 from tests.dataflows.kinds.example_files import example_of
 from tests.dataflows.kinds.test_aggregate_section import PIPELINE
 
@@ -92,7 +91,7 @@ def test_an_unknown_key_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_is_too_large_is_asked_of_the_reader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(promised_files, "LARGEST_FILE", 10)
+    monkeypatch.setattr(promise, "LARGEST_FILE", 10)
     file = example_of("crr", tmp_path)
     written = promise_of(file, configure(file).mechanism)
     with pytest.raises(ConfigurationError, match="too large"):
@@ -162,7 +161,7 @@ def test_what_others_packed_is_not_unpacked_without_a_limit(
     content: bytes, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = promised("crr", tmp_path)
-    monkeypatch.setattr(promised_files, "LARGEST_CONTENT", 1_000)
+    monkeypatch.setattr(promise, "LARGEST_CONTENT", 1_000)
     packed = PromisedFile(bytes=1, content=b64encode(content).decode())
     other = written.model_copy(update={"files": dict.fromkeys(written.files, packed)})
     with pytest.raises(ConfigurationError, match=problem):

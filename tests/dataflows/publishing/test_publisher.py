@@ -6,11 +6,10 @@ import orjson
 import pytest
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.publishing.envelope import KeyPolicy
-from fugu.dataflows.publishing.pseudonyms import Pseudonyms
+from fugu.dataflows.publishing.envelope import KeyPolicy, Pseudonyms
 from fugu.dataflows.records.published import record_digest
-from fugu.operators.byte_fields import encode_fields
-from fugu.operators.secret import Secret
+from fugu.operators.columns import encode_fields
+from fugu.operators.randomness import Secret
 from tests.dataflows.stages.columns import SECRET, Message, publisher, sanitized
 
 MESSAGES: list[Message] = [

@@ -13,7 +13,7 @@ from fugu.dataflows.publishing.envelope import KeyPolicy
 from fugu.dataflows.records.json_fields import WORTH_JSON_WRITING
 from fugu.dataflows.records.published import record_digest, release_id_of
 from fugu.operators import compiled
-from fugu.operators.byte_column import ByteColumn
+from fugu.operators.columns import ByteColumn
 from fugu.operators.mechanism import Releases
 from tests.dataflows.publishing.random_releases import (
     DOMAINS,
@@ -118,8 +118,8 @@ def test_releases_that_cannot_be_written_to_are_written(name: str) -> None:
 def test_nothing_is_read_or_written_outside_of_an_array(tmp_path: Path) -> None:
     program = """
 import numpy as np
-from fugu.dataflows.records.compiled_symbols import write_symbols
-from fugu.operators.byte_column import ByteColumn
+from fugu.dataflows.records.compiled_writing import write_symbols
+from fugu.operators.columns import ByteColumn
 from tests.dataflows.publishing.random_releases import *
 for name, domain in DOMAINS.items():
     for seed in range(20):

@@ -18,8 +18,7 @@ from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.records.avro import AvroSchema
 from fugu.dataflows.records.codec import Codec
-from fugu.dataflows.records.json_fields import Refused
-from fugu.dataflows.records.unusable_schema import UnusableSchema
+from fugu.dataflows.records.json_fields import Refused, UnusableSchema
 from tests.dataflows.pipeline.pipeline_files import PIPELINE, configured, read, read_error
 
 HEART: dict[str, Any] = {

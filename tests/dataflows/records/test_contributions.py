@@ -9,7 +9,7 @@ from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.contributions import Figures, SetContributions
 from fugu.dataflows.records.json_fields import FieldTimestamp
-from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.row_table import RowTable
 from tests.dataflows.stages.aggregates.exact import SECONDS

@@ -14,8 +14,7 @@ from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.files.proto_compiler import UnusableText, descriptors_of
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.payloads import Payloads
-from fugu.dataflows.records.registered import Registered, SchemaKind, SchemaText
-from fugu.dataflows.records.schema_ids import prefix_of
+from fugu.dataflows.records.registered import Registered, SchemaKind, SchemaText, prefix_of
 
 SECONDS = 10
 STRING = ("zone", "string")

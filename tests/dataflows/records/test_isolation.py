@@ -13,7 +13,7 @@ from fugu.dataflows.base.errors import ConfigurationError, KafkaUnavailable
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.isolation import is_power_of_ten
 from fugu.dataflows.records.json_fields import FieldTimestamp, Record
-from fugu.dataflows.records.origins import origin_key
+from fugu.dataflows.records.published import origin_key
 from fugu.dataflows.records.symbols import Symbols
 from fugu.operators import compiled
 from tests.dataflows.records.scanned.reading import in_columns, listed

@@ -15,7 +15,7 @@ from fugu.dataflows.records.lenient_json import lenient, trouble
 from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.records.payloads import Payloads
 from fugu.dataflows.records.symbols import Symbols
-from fugu.operators.integer_column import IntegerColumn, column_of
+from fugu.operators.columns import IntegerColumn, column_of
 from tests.dataflows.stages.columns import batch_of
 
 ZONES = Codec(Symbols("zone", ["rest", "light"]), 1_000_000)

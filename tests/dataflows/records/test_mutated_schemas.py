@@ -19,8 +19,7 @@ from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.files.proto_compiler import MAIN, descriptors_of
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.json_fields import FieldTimestamp
-from fugu.dataflows.records.registered import Registered, SchemaKind
-from fugu.dataflows.records.schema_ids import prefix_of
+from fugu.dataflows.records.registered import Registered, SchemaKind, prefix_of
 from fugu.dataflows.records.symbols import Symbols
 from tests.dataflows.kafka.played_registry import PlayedRegistry, played_registry
 from tests.dataflows.records.test_avro import written

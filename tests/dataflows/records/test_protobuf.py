@@ -22,10 +22,9 @@ from fugu.dataflows.offline.evaluation.drawing import DrawnUsers
 from fugu.dataflows.offline.evaluation.drawing import written as lines_of
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.records.codec import Codec
-from fugu.dataflows.records.json_fields import Refused
+from fugu.dataflows.records.json_fields import Refused, UnusableSchema
 from fugu.dataflows.records.protobuf import ProtobufSchema
 from fugu.dataflows.records.registered import Registered, SchemaText
-from fugu.dataflows.records.unusable_schema import UnusableSchema
 from tests.dataflows.pipeline.pipeline_files import PIPELINE, configured
 
 TEXT = """

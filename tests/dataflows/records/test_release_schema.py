@@ -15,15 +15,20 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from fugu.dataflows.files.proto_compiler import descriptors_of
-from fugu.dataflows.records.hadamard_halves import HadamardHalves
+from fugu.dataflows.records.json_fields import UnusableSchema
 from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.records.payloads import Payloads
 from fugu.dataflows.records.registered import SchemaKind
 from fugu.dataflows.records.release_schema import release_schema
 from fugu.dataflows.records.series import Series
-from fugu.dataflows.records.symbol_reports import SymbolReports
-from fugu.dataflows.records.symbols import PlainSymbols, SymbolBatches, Symbols, SymbolSets
-from fugu.dataflows.records.unusable_schema import UnusableSchema
+from fugu.dataflows.records.symbols import (
+    HadamardHalves,
+    PlainSymbols,
+    SymbolBatches,
+    SymbolReports,
+    Symbols,
+    SymbolSets,
+)
 from fugu.dataflows.records.values import Domain
 from fugu.operators.mechanism import Releases
 from tests.json_schema import problems

@@ -16,7 +16,7 @@ from tests.kafka.ports import free_ports
 
 WELL = """
 import threading
-from fugu.dataflows.monitoring.report import Report
+from fugu.dataflows.monitoring.health import Report
 from fugu.dataflows.run.link import Link
 stop = threading.Event()
 numbers = {{"fugu_streams": [(("raw", "{partition}"), 3)]}}

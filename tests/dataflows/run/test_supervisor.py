@@ -44,7 +44,7 @@ time.sleep(600)
 """
 LINKED = """
 import threading
-from fugu.dataflows.monitoring.report import Report
+from fugu.dataflows.monitoring.health import Report
 from fugu.dataflows.run.link import Link
 stop = threading.Event()
 Link(lambda: Report(partitions=[5]), stop.set).start()

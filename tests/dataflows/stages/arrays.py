@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from fugu.dataflows.base.batches import Decoded
-from fugu.operators.byte_column import ByteColumn
-from fugu.operators.integer_column import IntegerColumn
+from fugu.operators.columns import ByteColumn, IntegerColumn
 
 
 def in_arrays(decoded: Decoded) -> Decoded:

@@ -3,18 +3,16 @@
 from collections.abc import Sequence
 
 from fugu.dataflows.base.batches import Batch, Outgoing, Sanitized
-from fugu.dataflows.publishing.envelope import KeyPolicy, Publisher
-from fugu.dataflows.publishing.pseudonyms import Pseudonyms
+from fugu.dataflows.publishing.envelope import KeyPolicy, Pseudonyms, Publisher
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.deduplication import Deduplication
 from fugu.dataflows.records.json_fields import FieldTimestamp
 from fugu.dataflows.records.symbols import Symbols
-from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.per_record import PerRecord
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Mechanism
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.markov_model import MarkovModel
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.offline.in_memory import InMemory
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 
 SECRET = Secret(bytes(range(32)))
 SECTIONS: dict[str, Any] = {

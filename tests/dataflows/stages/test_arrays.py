@@ -11,13 +11,11 @@ import orjson
 import pytest
 
 from fugu.dataflows.base.batches import Batch, Decoded, Reason, Sanitized
-from fugu.dataflows.base.stream_time import StreamTime
-from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.base.ticks import StreamTime, Ticks
 from fugu.dataflows.records.codec import Codec
-from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.arrivals import Arrivals
-from fugu.dataflows.stages.bounding import Bounded
-from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.bounding import Arrivals, Bounded
+from fugu.dataflows.stages.log_entries import PartialSums
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.state.row_table import RowTable
 from tests.dataflows.stages.aggregates.exact import GROUPS, Aggregate
 from tests.dataflows.stages.arrays import in_arrays, scattered

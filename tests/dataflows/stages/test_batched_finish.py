@@ -8,8 +8,7 @@ import pytest
 
 from fugu.dataflows.base.batches import Sanitized
 from fugu.dataflows.pipeline.mechanisms import Configured
-from fugu.dataflows.publishing.envelope import Publisher
-from fugu.dataflows.publishing.pseudonyms import Pseudonyms
+from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.budget_units import units_of

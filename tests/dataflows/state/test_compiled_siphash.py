@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fugu.operators import compiled
-from fugu.operators.byte_column import ByteColumn
+from fugu.operators.columns import ByteColumn
 
 pytestmark = pytest.mark.skipif(
     not compiled.available() or sys.hash_info.algorithm != "siphash13",

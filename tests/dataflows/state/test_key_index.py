@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fugu.dataflows.state.key_index import DictKeyIndex, KeyIndex
 from fugu.operators import compiled
-from fugu.operators.byte_column import ByteColumn
+from fugu.operators.columns import ByteColumn
 from fugu.operators.mechanism import Words
 
 KEY = st.one_of(st.binary(max_size=3), st.binary(max_size=40), st.binary(min_size=7, max_size=9))

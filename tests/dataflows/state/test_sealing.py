@@ -3,7 +3,7 @@
 import pytest
 
 from fugu.dataflows.state.sealing import Sealing
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 
 SECRET, HIDING = Secret(bytes(range(32))), Secret(bytes(range(1, 33)))
 KEY = b"1/0/0/1"

@@ -13,7 +13,7 @@ from fugu.dataflows.state import state_topic
 from fugu.dataflows.state.sealing import Sealing
 from fugu.dataflows.state.state_topic import FINGERPRINT as KEY
 from fugu.dataflows.state.state_topic import StateTopic
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 from tests.dataflows.state.fingerprints import FINGERPRINT
 
 TOPIC = Topic("zones.state", "topic-id", 2, None)

@@ -8,9 +8,8 @@ import pytest
 from examples.bike_share.example import RIDERS
 from examples.bike_share.riders import Riders
 from fugu.operators.mechanism import Inputs
-from fugu.operators.randomness import DrawScope, tick_position
+from fugu.operators.randomness import DrawScope, Secret, tick_position
 from fugu.operators.realtime.real_time_release import RealTimeRelease
-from fugu.operators.secret import Secret
 
 
 @pytest.mark.parametrize(("epsilon", "kept"), [(3.0, 0.93), (0.5, 0.53)])

@@ -8,7 +8,7 @@ import pytest
 from examples.clickstream.analyst import estimated_shares
 from examples.clickstream.coverage import learned_mechanism, released, shares_of, streams_of
 from examples.clickstream.site import Site
-from fugu.operators.estimates.difference_reader import DifferenceReader
+from fugu.operators.estimates.shares import DifferenceReader
 from fugu.operators.mechanism import Floats
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.markov_model import MarkovModel

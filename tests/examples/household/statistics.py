@@ -6,7 +6,7 @@ import numpy as np
 
 from examples.household.household import LARGEST_LOAD, Household
 from examples.household.zones import TICKS
-from fugu.operators.swellfish.occurrence import affected_ticks
+from fugu.operators.swellfish.policy import affected_ticks
 
 SEED = 12
 SENSITIVITY, AFFECTED = "mean Delta_t / Delta_Q", "mean largest delta / w"

@@ -4,7 +4,7 @@ import numpy as np
 
 from examples.household.analyst import figures_of
 from fugu.operators.noise.unit_laplace import WORDS_PER_DRAW, sample
-from fugu.operators.wevent.tick import standard_errors
+from fugu.operators.wevent.strategy import standard_errors
 
 
 def test_95_of_100_bars_hold_the_true_figure() -> None:

@@ -19,7 +19,7 @@ from examples.household.report import errors_table, protected_table, whose_table
 from fugu.dataflows.offline.demo.embedded_broker import PARTITIONS, EmbeddedBroker
 from fugu.dataflows.offline.demo.raw_records import partition_of
 from fugu.dataflows.offline.demo.whole_path import shown_progress
-from fugu.dataflows.policies.change import change
+from fugu.dataflows.policies.changes import change
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.operators.mechanism import Floats
 from tests.dataflows.policies.documents import EXAMPLE

@@ -11,7 +11,7 @@ from examples.household.meters import Meters
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.offline.demo.embedded_broker import EmbeddedBroker
 from fugu.dataflows.offline.demo.whole_path import Running, produce, shown_progress
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from tests.kafka.pages import Pages
 from tests.kafka.ports import free_ports
 

@@ -11,7 +11,7 @@ from examples.household.mechanisms import EPSILON
 from examples.household.study import ABSOLUTE, RELATIVE, errors_of
 from examples.household.zones import MEANS_MW, UNITS_PER_KW, zone_series
 from fugu.operators.mechanism import Floats
-from fugu.operators.swellfish.occurrence import affected_ticks
+from fugu.operators.swellfish.policy import affected_ticks
 from tests.examples.household.statistics import SEED
 
 TICKS, ZONES = 400, [0, 4, 19]

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 
 from fugu.operators.anonymity.anonymization import Anonymization
-from fugu.operators.anonymity.records import Record, Table
-from fugu.operators.anonymity.taxonomy import Taxonomy
+from fugu.operators.anonymity.knowledge import Record, Table
+from fugu.operators.anonymity.suppression import Taxonomy
 
 TREE = {
     "all": {

@@ -9,9 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from fugu.operators.anonymity.attacks import Attack, Attacks
-from fugu.operators.anonymity.limits import Limits
-from fugu.operators.anonymity.records import Booleans, Table
-from fugu.operators.anonymity.repair import Removal, Repaired
+from fugu.operators.anonymity.knowledge import Booleans, Limits, Table
+from fugu.operators.anonymity.suppression import Removal, Repaired
 from fugu.operators.mechanism import Integers
 
 

@@ -7,9 +7,7 @@ from subprocess import run
 import pytest
 
 from fugu.operators.anonymity.attacks import attacked
-from fugu.operators.anonymity.repair import repaired
-from fugu.operators.anonymity.suppression import suppressed
-from fugu.operators.anonymity.virtualisation import virtual_values
+from fugu.operators.anonymity.suppression import repaired, suppressed, virtual_values
 from tests.operators.anonymity import reference
 from tests.operators.anonymity.random_tables import Case, cases
 

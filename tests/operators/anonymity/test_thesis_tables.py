@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from fugu.operators.anonymity.attacks import Attacks
-from fugu.operators.anonymity.virtualisation import virtual_values
+from fugu.operators.anonymity.suppression import virtual_values
 from tests.operators.anonymity.thesis import (
     TABLE,
     TAXONOMY,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fugu.operators.anonymity.anonymization import Anonymization
-from fugu.operators.anonymity.records import Record, Table
-from fugu.operators.anonymity.taxonomy import Taxonomy
+from fugu.operators.anonymity.knowledge import Record, Table
+from fugu.operators.anonymity.suppression import Taxonomy
 from fugu.operators.anonymity.windows import (
     AnonymizedWindows,
     read_table,
@@ -18,8 +18,7 @@ from fugu.operators.anonymity.windows import (
     written_table,
 )
 from fugu.operators.mechanism import Inputs, Kind
-from fugu.operators.randomness import DrawScope, tick_position
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, tick_position
 from tests.conformance.example import Example, Examples, Unusable
 
 TAXONOMY = Taxonomy.from_tree(

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from fugu.operators.anonymity.anonymization import Anonymization
-from fugu.operators.anonymity.records import Booleans, Record, Table
-from fugu.operators.anonymity.taxonomy import Taxonomy
+from fugu.operators.anonymity.knowledge import Booleans, Record, Table
+from fugu.operators.anonymity.suppression import Taxonomy
 
 TAXONOMY = Taxonomy.from_tree(
     {

@@ -8,12 +8,14 @@ from fugu.operators.auditing.steps_as_drawn import steps_of
 from fugu.operators.mechanism import State
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.wevent.binary_tree import BinaryTree
-from fugu.operators.wevent.budget_absorption import BudgetAbsorption
-from fugu.operators.wevent.budget_distribution import BudgetDistribution
 from fugu.operators.wevent.pba import PrivacyBudgetAllocation
-from fugu.operators.wevent.sample import Sample
+from fugu.operators.wevent.spread_strategies import (
+    BudgetAbsorption,
+    BudgetDistribution,
+    Sample,
+    Uniform,
+)
 from fugu.operators.wevent.strategy import Strategy
-from fugu.operators.wevent.uniform import Uniform
 from tests.thinned import first_in_test
 
 EPSILON, WINDOW = 1.0, 4

@@ -11,12 +11,12 @@ from fugu.operators.carrying.carry import Carry, carry_between, places_of
 from fugu.operators.mechanism import Mechanism, State
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
-from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.gaps import Gaps
-from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.paper_conditional_randomized_response import (
+from fugu.operators.sip.conditional_randomized_response import (
+    ConditionalRandomizedResponse,
     PaperConditionalRandomizedResponse,
 )
+from fugu.operators.sip.inputs import Gaps
+from fugu.operators.sip.markov_model import MarkovModel
 
 GRR = GeneralizedRandomizedResponse(symbols=3, epsilon=1.0)
 HALF = GeneralizedRandomizedResponse(symbols=3, epsilon=0.5)

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from fugu.operators.budget import Budgeted, WhenExhausted
-from fugu.operators.carrying.following import followed, refuse_hidden_positions
+from fugu.operators.carrying.carry import followed, refuse_hidden_positions
 from fugu.operators.mechanism import Array, ChargingMechanism, Inputs, Kind, Releases, State
-from fugu.operators.randomness import DrawScope
+from fugu.operators.randomness import DrawScope, Secret
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
-from fugu.operators.secret import Secret
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.markov_model import MarkovModel

@@ -11,12 +11,11 @@ from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats, units_of
 from fugu.operators.composition.composed_loss import ComposedLoss
 from fugu.operators.composition.spend import Spend
-from fugu.operators.guarantee import Guarantee
-from fugu.operators.loss import GaussianLoss, RepeatedLoss
+from fugu.operators.guarantee import GaussianLoss, Guarantee, RepeatedLoss
 from fugu.operators.mechanism import ChargingMechanism
 from fugu.operators.trial import released
-from fugu.operators.wevent.cap import Cap
-from fugu.operators.wevent.uniform import Uniform
+from fugu.operators.wevent.allocation import Cap
+from fugu.operators.wevent.spread_strategies import Uniform
 from tests.conformance.kinds import KINDS
 
 

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from fugu.operators.estimates.difference_reader import DifferenceReader
 from fugu.operators.estimates.model_check import ModelCheck, SurpriseSums
+from fugu.operators.estimates.shares import DifferenceReader
 from fugu.operators.estimates.stream_reports import told_by_streams
 from fugu.operators.mechanism import Inputs, Integers, Kind, Releases
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.kernels import Mode
 from fugu.operators.sip.markov_model import MarkovModel

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from fugu.operators.estimates.ratios_over_users import RatioSums
-from fugu.operators.estimates.student import student_quantile
+from fugu.operators.estimates.ratios_over_users import RatioSums, student_quantile
 
 
 def test_rows_may_be_added_in_any_order_and_in_parts() -> None:

@@ -7,15 +7,16 @@ import numpy as np
 
 from fugu.operators.ldp_ids.collector import Collector
 from fugu.operators.ldp_ids.deciding import DecidingCollector
-from fugu.operators.ldp_ids.instruction import NOTHING, Instruction
-from fugu.operators.ldp_ids.lba import CollectedBudgetAbsorption
-from fugu.operators.ldp_ids.lbd import CollectedBudgetDistribution
-from fugu.operators.ldp_ids.lbu import CollectedUniform
-from fugu.operators.ldp_ids.lpa import CollectedPopulationAbsorption
-from fugu.operators.ldp_ids.lpd import CollectedPopulationDistribution
-from fugu.operators.ldp_ids.lpu import CollectedPopulationUniform
-from fugu.operators.ldp_ids.lsp import CollectedSample
-from fugu.operators.ldp_ids.reporting import Spent
+from fugu.operators.ldp_ids.reporting import NOTHING, Instruction, Spent
+from fugu.operators.ldp_ids.strategies import (
+    CollectedBudgetAbsorption,
+    CollectedBudgetDistribution,
+    CollectedPopulationAbsorption,
+    CollectedPopulationDistribution,
+    CollectedPopulationUniform,
+    CollectedSample,
+    CollectedUniform,
+)
 from fugu.operators.mechanism import Draws, Inputs, Integers, Releases, State
 
 FIXED: list[type[Collector]] = [CollectedUniform, CollectedSample, CollectedPopulationUniform]

@@ -8,16 +8,17 @@ import pytest
 from fugu.operators.budget_units import UNITS_PER_NAT, units_of
 from fugu.operators.ldp_ids.collector import LARGEST_WINDOW, Collector
 from fugu.operators.ldp_ids.deciding import DecidingCollector
-from fugu.operators.ldp_ids.instruction import NOTHING, Tally
-from fugu.operators.ldp_ids.lba import CollectedBudgetAbsorption
-from fugu.operators.ldp_ids.lbd import CollectedBudgetDistribution
-from fugu.operators.ldp_ids.lbu import CollectedUniform
-from fugu.operators.ldp_ids.lpa import CollectedPopulationAbsorption
-from fugu.operators.ldp_ids.lpd import CollectedPopulationDistribution
-from fugu.operators.ldp_ids.lpu import CollectedPopulationUniform
-from fugu.operators.ldp_ids.lsp import CollectedSample
 from fugu.operators.ldp_ids.oracles import LARGEST_ALPHABET, ORACLES, OracleName
-from fugu.operators.ldp_ids.reporting import EVERYBODY
+from fugu.operators.ldp_ids.reporting import EVERYBODY, NOTHING, Tally
+from fugu.operators.ldp_ids.strategies import (
+    CollectedBudgetAbsorption,
+    CollectedBudgetDistribution,
+    CollectedPopulationAbsorption,
+    CollectedPopulationDistribution,
+    CollectedPopulationUniform,
+    CollectedSample,
+    CollectedUniform,
+)
 from fugu.operators.mechanism import Floats, Inputs, Integers, Kind
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.operators.ldp_ids.rounds import BY_BUDGET, BY_POPULATION, DECIDING, KINDS, rounds

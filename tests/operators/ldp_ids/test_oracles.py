@@ -14,8 +14,7 @@ from fugu.operators.ldp_ids.oracles import (
     OracleName,
     oracle,
 )
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from tests.operators.ldp_ids.moving_users import Added
 from tests.operators.noise.simulated import SMALLEST_P_VALUE, SimulatedDraws, p_value
 

@@ -7,15 +7,15 @@ import pytest
 
 from fugu.operators.budget_units import units_of
 from fugu.operators.ldp_ids.collector import Collector
-from fugu.operators.ldp_ids.instruction import Instruction
-from fugu.operators.ldp_ids.lba import CollectedBudgetAbsorption
-from fugu.operators.ldp_ids.lbd import CollectedBudgetDistribution
-from fugu.operators.ldp_ids.lpa import CollectedPopulationAbsorption
-from fugu.operators.ldp_ids.lpu import CollectedPopulationUniform
-from fugu.operators.ldp_ids.reporting import EVERYBODY, Reporting, SharedBudget, Spent
+from fugu.operators.ldp_ids.reporting import EVERYBODY, Instruction, Reporting, SharedBudget, Spent
+from fugu.operators.ldp_ids.strategies import (
+    CollectedBudgetAbsorption,
+    CollectedBudgetDistribution,
+    CollectedPopulationAbsorption,
+    CollectedPopulationUniform,
+)
 from fugu.operators.mechanism import Integers
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
 from tests.operators.ldp_ids.rounds import KINDS, Users, rounds
 from tests.operators.noise.simulated import SimulatedDraws
 

@@ -9,7 +9,7 @@ import pytest
 
 from fugu.operators.leakage.combined import combined, in_series
 from fugu.operators.leakage.correlation import TemporalCorrelation
-from fugu.operators.leakage.matrices import Matrix
+from fugu.operators.leakage.leakage_function import Matrix
 from tests.operators.leakage.chains import A, B, C
 
 TICKS = 5

@@ -6,15 +6,16 @@ from math import ceil, inf
 import numpy as np
 import pytest
 
-from fugu.operators.leakage.combined import Topology, combined
-from fugu.operators.leakage.correlation import TemporalCorrelation
-from fugu.operators.leakage.matrices import Matrix
-from fugu.operators.leakage.telling import (
+from fugu.operators.leakage.combined import (
     Telling,
+    Topology,
+    combined,
     combined_after,
     combined_limit,
     together,
 )
+from fugu.operators.leakage.correlation import TemporalCorrelation
+from fugu.operators.leakage.leakage_function import Matrix
 from tests.operators.leakage.chains import A, B, C
 
 TOPOLOGIES: list[Topology] = ["parallel", "serial", "disjoint", "independent"]

@@ -5,7 +5,7 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from fugu.operators.local_numbers.hybrid import HybridMechanism
+from fugu.operators.local_numbers.learned_threshold import HybridMechanism
 
 EPSILONS = (0.1, 0.6, 0.61, 1.0, 2.0, 5.0)
 VALUES = np.array([-1.0, -0.4, 0.0, 0.7, 1.0])

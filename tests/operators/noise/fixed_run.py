@@ -7,9 +7,8 @@ import numpy as np
 from fugu.operators.mechanism import Inputs
 from fugu.operators.noise.gaussian import GaussianNoise
 from fugu.operators.noise.laplace import LaplaceNoise
-from fugu.operators.noise.laplace_release import LaplaceRelease
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.noise.number_release import LaplaceRelease
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from tests.conformance.kinds import KINDS
 
 ROWS, COORDINATES = 67, 3

@@ -7,7 +7,7 @@ import pytest
 
 from fugu.operators.noise.additive import BudgetBelowResolution
 from fugu.operators.noise.gaussian import GaussianNoise
-from fugu.operators.noise.gaussian_precision import delta_of_draw
+from fugu.operators.noise.gaussian_table import delta_of_draw
 
 
 def noise(deviation: float, coordinates: int = 1, sensitivity: int = 1000) -> GaussianNoise:

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Integers
-from fugu.operators.noise.discrete_gaussian import table
 from fugu.operators.noise.gaussian import GaussianNoise
+from fugu.operators.noise.gaussian_table import table
 from fugu.operators.noise.laplace import LaplaceNoise
-from fugu.operators.randomness import DrawScope, KeyedDraws, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, KeyedDraws, Secret, record_positions
 from tests.operators import word_layout
 from tests.operators.noise import derivation
 

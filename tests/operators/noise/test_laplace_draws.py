@@ -5,11 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from fugu.operators.byte_fields import binding_digest
+from fugu.operators.columns import binding_digest
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.noise.discrete_laplace import PRECISION, SAMPLER, WORDS_PER_DRAW, Thresholds
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from tests.operators.noise import derivation
 from tests.operators.noise.simulated import SMALLEST_P_VALUE, p_value
 

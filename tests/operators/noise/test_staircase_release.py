@@ -9,7 +9,7 @@ import pytest
 
 from fugu.operators.budget import Budgeted
 from fugu.operators.mechanism import Inputs, Integers
-from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.noise.number_release import LaplaceRelease
 from fugu.operators.noise.staircase_release import (
     LEVEL_BITS,
     STAIR_BITS,

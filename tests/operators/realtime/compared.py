@@ -9,7 +9,7 @@ import numpy as np
 
 from fugu.operators.mechanism import Floats
 from fugu.operators.realtime import rivals
-from fugu.operators.realtime.accountants import paper_total
+from fugu.operators.realtime.account import paper_total
 from tests.operators.realtime.series import DELTA, TICKS, filtered, noise_variance
 
 KEPT = (1, 2, 3, 5, 10, 20, 50, 100, 150, 200, 300, 400, 501)

@@ -9,7 +9,7 @@ of the specification); read as printed, there is another one for every reader.
 import numpy as np
 
 from fugu.operators.mechanism import Floats
-from fugu.operators.realtime.moments import Moments
+from fugu.operators.realtime.filter import Moments
 
 WEIGHTS = np.array([0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
 COARSE = WEIGHTS >= 0.3

@@ -12,7 +12,7 @@ import numpy as np
 
 from fugu.operators.mechanism import Floats
 from fugu.operators.realtime import filter as filtering
-from fugu.operators.realtime.accountants import paper_total
+from fugu.operators.realtime.account import paper_total
 
 TICKS, DELTA = 1000, 1e-7
 EPSILONS = (5, 20, 60, 200)

@@ -1,21 +1,41 @@
 """The delta that is declared holds with what finite precision adds to it, or it is refused."""
 
+from decimal import localcontext
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from math import exp
+from math import exp, sqrt
 from typing import Any
 
 import numpy as np
 import pytest
 
+from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.noise.additive import BudgetBelowResolution
-from fugu.operators.noise.gaussian_precision import delta_of_draw
+from fugu.operators.noise.gaussian import GaussianNoise
+from fugu.operators.noise.gaussian_table import delta_of_draw
 from fugu.operators.personal_cap import PersonalCap
-from fugu.operators.realtime.account import account_of, exact_budget
+from fugu.operators.realtime.account import (
+    RHO_OF_STEP,
+    Schedule,
+    account_of,
+    constant,
+    decaying,
+    exact_budget,
+    falling,
+    in_shares,
+    paper_total,
+    units_of_rho,
+)
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.realtime.real_time_release import RealTimeRelease
-from fugu.operators.realtime.schedule import constant, decaying, in_shares
+from tests.operators.realtime.epsilons import (
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_total,
+    paper_epsilon,
+)
+from tests.operators.realtime.zcdp_conversion import delta_of_zcdp, epsilon_of_zcdp
 
 SHARED: list[dict[str, Any]] = [
     {"horizon": 1},
@@ -106,3 +126,174 @@ def test_delta_covers_draws_that_signed_amounts_move_by_twice_their_steps() -> N
     cap = PersonalCap(at_most=1, ticks=100, signed=True)
     release = RealTimeRelease(1, 1, 1, epsilon=20.0, delta=1e-6, personal_cap=cap)
     assert release.account.reserved >= delta_of_draw(2 * release.schedule.first, 20.0)
+
+
+# Schedules spend as much as they may and never more, in whole numbers.
+
+
+BUDGET = 10**12
+
+
+def cost(schedule: Schedule, values: int) -> int:
+    return int(schedule.charges(schedule.steps(np.arange(values))).sum())
+
+
+@pytest.mark.parametrize("steps", [1, 4, 64, 2**17])
+def test_a_charge_is_the_rho_of_the_noise_exactly(steps: int) -> None:
+    noise = GaussianNoise(1, 2.0**14 / steps, 0, 1)
+    charge = int(Schedule(np.array([steps]), changed=1).charges(np.array([steps]))[0])
+    assert Fraction(charge, UNITS_PER_NAT) == noise.rho
+
+
+@pytest.mark.parametrize("changed", [1, 2, 7])
+@pytest.mark.parametrize("number", [1, 10, 999])
+def test_equal_parts_use_up_the_budget_but_for_one_step_of_precision(
+    changed: int, number: int
+) -> None:
+    schedule = constant(BUDGET, changed, number)
+    finer = Schedule(schedule.table + 1, changed)
+    assert cost(schedule, number) <= BUDGET < cost(finer, number)
+    assert schedule.lasts is None
+
+
+@pytest.mark.parametrize("decay", [0.01, 0.5, 0.9, 0.99, 0.999])
+def test_parts_that_get_smaller_never_add_up_to_more_than_the_budget(decay: float) -> None:
+    schedule = decaying(BUDGET, 2, decay)
+    assert schedule.lasts is not None
+    everything = cost(schedule, schedule.lasts + 100)
+    assert everything == cost(schedule, schedule.lasts)
+    assert everything <= BUDGET
+    assert everything > BUDGET * (0.99 if decay < 0.999 else 0.9)
+
+
+def test_the_price_of_an_infinite_horizon_is_the_one_printed() -> None:
+    """r = 0.99 and a first deviation of 20: S = 0.250025, whatever follows."""
+    first = 2**14 // 20
+    rate = Fraction(99, 100)
+    total = (2 + rate**2 / (1 - rate)) / 20**2
+    assert float(total) == pytest.approx(0.250025, rel=1e-9)
+    schedule = decaying(int(total / 2 * UNITS_PER_NAT), 1, 0.99)
+    assert schedule.first == pytest.approx(first, abs=1)
+    everything = cost(schedule, 10**4)
+    assert 2 * everything / UNITS_PER_NAT == pytest.approx(0.250025, rel=0.01)
+
+
+@pytest.mark.parametrize("shares", [(1.0,), (1.0, 4.0), (0.1, 0.25, 3.0, 1e-3)])
+@pytest.mark.parametrize("number", [4, 7, 1000])
+def test_values_that_take_shares_in_turn_never_spend_more_than_the_budget(
+    shares: tuple[float, ...], number: int
+) -> None:
+    schedule = in_shares(BUDGET, 2, number, shares)
+    assert schedule.lasts == number
+    assert BUDGET * 0.9 < cost(schedule, number + 100) <= BUDGET
+    charges = schedule.charges(schedule.steps(np.arange(number)))
+    turn = np.array(shares)[np.arange(number) % len(shares)]
+    assert charges / charges[0] == pytest.approx(turn / turn[0], rel=0.05)
+
+
+def test_the_variance_of_noise_grows_by_the_decay() -> None:
+    steps = decaying(BUDGET, 1, 0.98).steps(np.arange(200)).astype(float)
+    assert steps[0] == steps[1]
+    assert (steps[:100] / steps[0]) ** 2 == pytest.approx(
+        np.array([1.0, *0.98 ** np.arange(1, 100)])[[0, 0, *range(2, 100)]], rel=0.01
+    )
+
+
+def test_what_is_too_little_for_one_step_measures_nothing() -> None:
+    assert constant(RHO_OF_STEP * 20 - 1, 2, 10).first == 0
+    assert constant(RHO_OF_STEP * 20, 2, 10).first == 1
+    assert decaying(RHO_OF_STEP, 1, 0.5).steps(np.arange(3)).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(("ticks", "even", "fallen"), [(312, 220.97, 208.49), (1000, 707.5, 667.2)])
+def test_totals_err_least_with_falling_shares(ticks: int, even: float, fallen: float) -> None:
+    """Section 5 of the continual release specification, in units of the noise of one value."""
+
+    def error(schedule: Schedule) -> float:
+        steps = schedule.steps(np.arange(ticks)).astype(float)
+        return float(np.sqrt(np.cumsum(budget / steps**2).mean()))
+
+    units = 2**50
+    budget = units / RHO_OF_STEP
+    assert error(constant(units, 1, ticks)) == pytest.approx(even, rel=1e-3)
+    assert error(in_shares(units, 1, ticks, falling(ticks))) == pytest.approx(fallen, rel=1e-3)
+
+
+# The zCDP that a budget pays for: the figures of section 5 of the specification, and safe.
+
+
+SAVINGS = {
+    (0.1, 1e-5): (2.45, 2.00),
+    (0.1, 1e-7): (1.89, 1.64),
+    (0.5, 1e-5): (1.90, 1.60),
+    (0.5, 1e-7): (1.62, 1.42),
+    (1.0, 1e-5): (1.73, 1.47),
+    (1.0, 1e-7): (1.52, 1.34),
+    (2.0, 1e-5): (1.57, 1.35),
+    (2.0, 1e-7): (1.43, 1.27),
+    (5.0, 1e-5): (1.40, 1.22),
+    (5.0, 1e-7): (1.31, 1.18),
+    (10.0, 1e-5): (1.29, 1.15),
+    (10.0, 1e-7): (1.24, 1.13),
+}
+"""The printed noise variance by the bound of the paper over that of the exact account, and of the
+zCDP account, by epsilon and delta."""
+
+
+def total(epsilon: float, delta: float) -> float:
+    return 2 * units_of_rho(epsilon, delta) / UNITS_PER_NAT
+
+
+@pytest.mark.parametrize(("budget", "printed"), SAVINGS.items())
+def test_savings_over_the_bound_of_the_paper_are_those_printed(
+    budget: tuple[float, float], printed: tuple[float, float]
+) -> None:
+    exact, ours = gaussian_total(*budget), total(*budget)
+    paper = paper_total(*budget)
+    assert exact / paper == pytest.approx(printed[0], abs=0.0051)
+    assert ours / paper == pytest.approx(printed[1], abs=0.0055)
+    assert paper < ours < exact
+
+
+def test_totals_and_epsilons_are_those_printed() -> None:
+    assert paper_total(1.0, 1e-7) == pytest.approx(0.0300945, rel=2e-6)
+    assert gaussian_total(1.0, 1e-7) == pytest.approx(0.0456832, rel=2e-6)
+    assert paper_total(10.0, 1e-7) == pytest.approx(2.40178, rel=2e-6)
+    assert gaussian_total(10.0, 1e-7) == pytest.approx(2.97699, rel=2e-6)
+    assert paper_epsilon(0.1, 1e-5) == pytest.approx(1.5674, abs=5e-5)
+    assert epsilon_of_zcdp(0.05, 1e-5) == pytest.approx(1.3081, abs=5e-5)
+    assert gaussian_epsilon(0.1, 1e-5) == pytest.approx(1.1994, abs=5e-5)
+    assert gaussian_epsilon(0.250025, 1e-7) == pytest.approx(2.490, abs=5e-4)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 5.0, 20.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-7, 1e-3, 0.1])
+def test_a_budget_is_the_largest_whose_tight_conversion_keeps_delta(
+    epsilon: float, delta: float
+) -> None:
+    """The conversion in doubles, rounded up, was written before and otherwise."""
+    units = units_of_rho(epsilon, delta)
+    assert delta_of_zcdp(units / UNITS_PER_NAT, epsilon) <= delta * (1 + 1e-9)
+    assert delta_of_zcdp((units * (1 + 1e-7) + 2) / UNITS_PER_NAT, epsilon) > delta
+
+
+def test_accounts_invert_each_other() -> None:
+    for epsilon, delta in SAVINGS:
+        assert paper_epsilon(paper_total(epsilon, delta), delta) == pytest.approx(epsilon)
+        assert gaussian_epsilon(gaussian_total(epsilon, delta), delta) == pytest.approx(epsilon)
+        assert gaussian_delta(gaussian_total(epsilon, delta), epsilon) == pytest.approx(delta)
+
+
+def test_a_budget_does_not_depend_on_how_the_caller_counts() -> None:
+    expected = units_of_rho(1.0, 1e-7)
+    units_of_rho.cache_clear()
+    with localcontext() as context:
+        context.prec = 5
+        assert units_of_rho(1.0, 1e-7) == expected == 22195986851
+
+
+def test_the_usual_formula_for_one_release_fails_beyond_an_epsilon_of_1() -> None:
+    """sigma = sqrt(2 ln(1.25 / delta)) / epsilon is not offered: it promises too much."""
+    delta, epsilon = 0.1, 10.0
+    deviation = sqrt(2 * 2.5257286443082556) / epsilon
+    assert gaussian_delta(deviation**-2, epsilon) > 1.5 * delta

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Array, Floats, Inputs, Integers, Releases
-from fugu.operators.randomness import DrawScope, tick_position
+from fugu.operators.randomness import DrawScope, Secret, tick_position
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.realtime.real_time_release import RealTimeRelease
-from fugu.operators.secret import Secret
 
 NUMBERS = np.random.default_rng(1).integers(-100, 1200, (30, 3))
 LOCAL = LocalRealTimeRelease(0, 1000, epsilon=8.0, delta=1e-6, horizon=20, units_per_one=10)

@@ -10,10 +10,8 @@ from scipy.optimize import minimize
 
 from fugu.operators.mechanism import Floats, Inputs
 from fugu.operators.personal_cap import PersonalCap
-from fugu.operators.realtime.declared_model import DeclaredModel
-from fugu.operators.realtime.real_time_release import RealTimeRelease
-from fugu.operators.realtime.shaped_release import ShapedRelease
-from fugu.operators.realtime.shaping import errors_of_a_period, suited
+from fugu.operators.realtime.real_time_release import DeclaredModel, RealTimeRelease
+from fugu.operators.realtime.shaped_release import ShapedRelease, errors_of_a_period, suited
 from fugu.operators.totals.buffers import UNIT, participation
 from fugu.operators.totals.precision import Changes
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable

@@ -9,7 +9,7 @@ import pytest
 from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import units_of
 from fugu.operators.mechanism import Inputs, Releases
-from fugu.operators.randomness import DrawScope, KeyedDraws, record_positions
+from fugu.operators.randomness import DrawScope, KeyedDraws, Secret, record_positions
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.responses.hadamard_response import HadamardResponse
 from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
@@ -19,7 +19,6 @@ from fugu.operators.responses.randomized_response import (
     Odds,
     RandomizedResponse,
 )
-from fugu.operators.secret import Secret
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.operators.noise.simulated import SMALLEST_P_VALUE, p_value
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import Inputs, Integers
-from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.paper_conditional_randomized_response import (
+from fugu.operators.sip.conditional_randomized_response import (
+    ConditionalRandomizedResponse,
     PaperConditionalRandomizedResponse,
 )
+from fugu.operators.sip.markov_model import MarkovModel
 from tests.operators.chosen_draws import simulated
 
 Configure = Callable[[MarkovModel, float], ConditionalRandomizedResponse]

@@ -10,8 +10,7 @@ import numpy as np
 from fugu.operators.mechanism import Floats
 from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.second_order_model import SecondOrderModel
-from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
-from fugu.operators.sip.sparse_rows import SparseRows
+from fugu.operators.sip.sparse_models import SparseMarkovModel, SparseRows
 from tests.operators.sip.brute_force import Path, TruthLaw, with_restarts
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 
 from fugu.operators.mechanism import Floats
-from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.paper_conditional_randomized_response import (
+from fugu.operators.sip.conditional_randomized_response import (
+    ConditionalRandomizedResponse,
     PaperConditionalRandomizedResponse,
 )
-from fugu.operators.sip.private_law import SymbolLaw
+from fugu.operators.sip.kernels import SymbolLaw
+from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.release_law import ReleaseLaw
 from tests.operators.sip.choices import Choices
 

@@ -4,13 +4,11 @@ import numpy as np
 
 from fugu.operators.mechanism import Array, Floats, Inputs, Integers
 from fugu.operators.multi_step import run_in_rounds
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
-from fugu.operators.sip.sparse_rows import SparseRows
+from fugu.operators.sip.sparse_models import SparseMarkovModel, SparseRows
 
 ROWS, POSITIONS = 50, 250
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from fugu.operators.mechanism import Floats
 from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.model_intervals import ModelIntervals
+from fugu.operators.sip.model_sets import ModelIntervals
 
 Row = tuple[Fraction, ...]
 

@@ -4,8 +4,7 @@ import numpy as np
 
 from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.second_order_model import SecondOrderModel
-from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
-from fugu.operators.sip.sparse_rows import SparseRows
+from fugu.operators.sip.sparse_models import SparseMarkovModel, SparseRows
 
 
 def sticky() -> MarkovModel:

@@ -12,14 +12,10 @@ from fugu.operators.auditing.enumeration import stream_probabilities
 from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats, units_of
 from fugu.operators.mechanism import Floats, Inputs, Integers, Kind, Words
-from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from fugu.operators.responses.randomized_response import Odds
-from fugu.operators.secret import Secret
-from fugu.operators.sip.adaptive_release import AdaptiveRelease
-from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.distances import Points
-from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.repeat_decision import (
+from fugu.operators.sip.adaptive_release import (
+    AdaptiveRelease,
     Distance,
     RepeatDecision,
     expected_distance,
@@ -27,6 +23,9 @@ from fugu.operators.sip.repeat_decision import (
     near,
     near_points,
 )
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.distances import Points
+from fugu.operators.sip.markov_model import MarkovModel
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.operators.sip import dense
 from tests.operators.sip.beliefs import random_beliefs

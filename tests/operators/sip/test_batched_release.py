@@ -6,11 +6,10 @@ import pytest
 from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import units_of
 from fugu.operators.mechanism import AT_THE_END, Inputs, Integers, Kind, Releases, State
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.distances import Points
-from fugu.operators.sip.gaps import NEVER, Gaps
+from fugu.operators.sip.inputs import NEVER, Gaps
 from fugu.operators.sip.markov_model import MarkovModel
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.conformance.streams import WatchedDraws

@@ -8,12 +8,11 @@ import pytest
 from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import Inputs, Integers, State
-from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
-from fugu.operators.secret import Secret
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.distances import HAMMING, Points
-from fugu.operators.sip.stream_model import StreamModels
+from fugu.operators.sip.stream_learning import StreamModels
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.operators.sip.test_sampler import agrees
 

@@ -7,10 +7,8 @@ import pytest
 
 from fugu.operators import compiled
 from fugu.operators.mechanism import Inputs, Kind
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
-from fugu.operators.sip.adaptive_release import AdaptiveRelease
-from fugu.operators.sip.repeat_decision import Distance
+from fugu.operators.randomness import DrawScope, Secret, record_positions
+from fugu.operators.sip.adaptive_release import AdaptiveRelease, Distance
 from tests.operators.sip.equal_runs import POSITIONS, beliefs, compare, dense, sparse
 from tests.thinned import first_in_test
 

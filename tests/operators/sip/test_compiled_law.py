@@ -8,7 +8,7 @@ from fugu.operators.budget_units import exact_exp, exact_expm1
 from fugu.operators.sip.hamming_kernel import HammingKernel
 from fugu.operators.sip.integer_law import IntegerLaw
 from fugu.operators.sip.privacy_bound import PrivacyBound, doubt
-from fugu.operators.sip.stream_model import StreamModels
+from fugu.operators.sip.stream_learning import StreamModels
 from tests.operators.sip.equal_runs import ROWS, beliefs
 
 pytestmark = pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")

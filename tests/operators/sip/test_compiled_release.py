@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Inputs
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.gaps import Gaps
+from fugu.operators.sip.inputs import Gaps
 from fugu.operators.sip.kernels import Mode
 from fugu.operators.sip.markov_model import MarkovModel
 from tests.operators.sip.chains import random_second_order

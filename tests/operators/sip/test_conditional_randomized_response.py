@@ -12,16 +12,14 @@ import pytest
 from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.mechanism import Inputs, Mechanism, State, Words
-from fugu.operators.sip.chain import Chain
-from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.distances import Ordered, Points
-from fugu.operators.sip.gaps import Gaps
-from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.paper_conditional_randomized_response import (
+from fugu.operators.sip.conditional_randomized_response import (
+    ConditionalRandomizedResponse,
     PaperConditionalRandomizedResponse,
 )
-from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
-from fugu.operators.sip.sparse_rows import SparseRows
+from fugu.operators.sip.distances import Ordered, Points
+from fugu.operators.sip.inputs import Gaps
+from fugu.operators.sip.markov_model import Chain, MarkovModel
+from fugu.operators.sip.sparse_models import SparseMarkovModel, SparseRows
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.operators.chosen_draws import ChosenWords, simulated, towards
 from tests.operators.sip import explicit_law

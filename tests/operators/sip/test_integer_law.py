@@ -11,10 +11,9 @@ import pytest
 from fugu.operators.budget_units import exact_exp, exact_expm1
 from fugu.operators.mechanism import Floats, Words
 from fugu.operators.sip.hamming_kernel import HammingKernel
-from fugu.operators.sip.identity_kernel import IdentityKernel
 from fugu.operators.sip.integer_law import IntegerLaw
 from fugu.operators.sip.privacy_bound import PrivacyBound, doubt
-from fugu.operators.sip.stay_or_fill import StayOrFill
+from fugu.operators.sip.proposals import IdentityKernel, StayOrFill
 from tests.operators.sip.beliefs import random_beliefs, zipf
 from tests.operators.sip.exact_leakage import ExactLaw
 from tests.operators.sip.test_release_law import random_proposals

@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 
 from fugu.operators.budget_units import in_nats
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.columns import encode_fields
 from fugu.operators.mechanism import Floats, Inputs
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
-from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.randomness import DrawScope, Secret, record_positions
+from fugu.operators.sip.conditional_randomized_response import (
+    ConditionalRandomizedResponse,
+    PaperConditionalRandomizedResponse,
+)
 from fugu.operators.sip.distances import HAMMING, Ordered, Points
 from fugu.operators.sip.integer_law import FORMAT
 from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.paper_conditional_randomized_response import (
-    PaperConditionalRandomizedResponse,
-)
 from tests.operators.sip import dense, explicit_law
 from tests.operators.sip.beliefs import random_beliefs
 from tests.operators.sip.choices import HEURISTIC, KERNELS, PROGRAMS, scattered

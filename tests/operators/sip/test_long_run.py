@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fugu.operators.sip.long_run import accuracy_up_to, simulate
-from fugu.operators.sip.model_intervals import ModelIntervals
+from fugu.operators.sip.model_sets import ModelIntervals
 from fugu.operators.sip.robust_release import RobustRelease
 from tests.privacy.chains import random_chain
 

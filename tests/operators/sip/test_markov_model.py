@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.sparse_rows import SparseRows
+from fugu.operators.sip.sparse_models import SparseRows
 
 HALVES = [0.5, 0.5]
 

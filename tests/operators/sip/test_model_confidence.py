@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Floats, Integers
-from fugu.operators.sip.learning import Counts
-from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.model_confidence import (
+from fugu.operators.sip.learning import (
+    Counts,
     LearnedIntervals,
     intervals_of_responses,
     largest_changes,
     learned_intervals,
     unbiased,
 )
+from fugu.operators.sip.markov_model import MarkovModel
 from tests.privacy.chains import binary, random_chain
 
 STREAMS, STEPS, HISTORIES = 40, 50, 150

@@ -8,8 +8,7 @@ import pytest
 
 from fugu.operators.mechanism import Floats
 from fugu.operators.sip.distances import Distance, Ordered
-from fugu.operators.sip.ordered_kernel import OrderedKernel
-from fugu.operators.sip.running_sums import RunningSums
+from fugu.operators.sip.ordered_kernel import OrderedKernel, RunningSums
 from tests.operators.sip import dense
 from tests.operators.sip import ordered_candidates as candidates
 from tests.operators.sip.beliefs import random_beliefs, uniform

@@ -11,7 +11,7 @@ from fugu.operators.budget_units import UNITS_PER_NAT, units_of
 from fugu.operators.mechanism import Inputs
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.distances import Ordered
-from fugu.operators.sip.gaps import Gaps
+from fugu.operators.sip.inputs import Gaps
 from fugu.operators.sip.planned_release import PlannedRelease
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.operators.chosen_draws import simulated

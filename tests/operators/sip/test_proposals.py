@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Floats
-from fugu.operators.sip.assignment import Assignment
-from fugu.operators.sip.explicit_kernel import ExplicitKernel
-from fugu.operators.sip.proposal import Proposal
+from fugu.operators.sip.metric_kernel import Assignment
+from fugu.operators.sip.proposals import ExplicitKernel, Proposal
 from fugu.operators.sip.release_law import ReleaseLaw
 from tests.operators.sip import dense, explicit_law
 from tests.operators.sip.beliefs import random_beliefs

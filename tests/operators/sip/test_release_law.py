@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Floats
-from fugu.operators.sip.identity_kernel import IdentityKernel
-from fugu.operators.sip.private_law import SymbolLaw
+from fugu.operators.sip.kernels import SymbolLaw
+from fugu.operators.sip.proposals import IdentityKernel, StayOrFill
 from fugu.operators.sip.release_law import ReleaseLaw
-from fugu.operators.sip.stay_or_fill import StayOrFill
 from tests.operators.sip import dense, explicit_law
 from tests.operators.sip.beliefs import many_random_beliefs, random_beliefs
 

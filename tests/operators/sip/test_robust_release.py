@@ -8,12 +8,11 @@ import pytest
 
 from fugu.operators.budget import Budgeted
 from fugu.operators.mechanism import Inputs
-from fugu.operators.sip.belief_envelope import BeliefEnvelope
 from fugu.operators.sip.distances import Ordered, Points
-from fugu.operators.sip.gaps import Gaps
+from fugu.operators.sip.inputs import Gaps
 from fugu.operators.sip.kernels import Mode
 from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.model_intervals import ModelIntervals
+from fugu.operators.sip.model_sets import BeliefEnvelope, ModelIntervals
 from fugu.operators.sip.robust_release import RobustRelease
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.operators.chosen_draws import simulated

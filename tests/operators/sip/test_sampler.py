@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import chisquare
 
 from fugu.operators.mechanism import Floats, Inputs, Integers
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.markov_model import MarkovModel
 from tests.operators.sip import dense, explicit_law

@@ -9,7 +9,7 @@ import pytest
 from fugu.operators.mechanism import Floats
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.second_order_model import SecondOrderModel
-from fugu.operators.sip.sparse_rows import SparseRows
+from fugu.operators.sip.sparse_models import SparseRows
 from tests.operators.sip.chains import random_second_order
 
 HALVES = np.full(2, 0.5)

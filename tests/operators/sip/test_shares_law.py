@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Floats, Words
-from fugu.operators.sip.assignment import Assignment
 from fugu.operators.sip.distances import Ordered
-from fugu.operators.sip.explicit_kernel import ExplicitKernel
-from fugu.operators.sip.integer_shares import FewShares
+from fugu.operators.sip.integer_law import SharesLaw
 from fugu.operators.sip.kernels import choose_kernel
+from fugu.operators.sip.metric_kernel import Assignment
 from fugu.operators.sip.privacy_bound import PrivacyBound, doubt
-from fugu.operators.sip.proposal import SharedProposal
-from fugu.operators.sip.shares_law import SharesLaw
+from fugu.operators.sip.proposals import ExplicitKernel, FewShares, SharedProposal
 from tests.operators.sip.beliefs import random_beliefs
 from tests.operators.sip.choices import scattered
 from tests.operators.sip.exact_leakage import ExactLaw

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Floats
-from fugu.operators.sip.private_law import SymbolLaw
+from fugu.operators.sip.kernels import SymbolLaw
 from tests.operators.sip import dense
 from tests.operators.sip.beliefs import uniform, zipf
 

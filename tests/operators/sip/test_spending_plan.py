@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.spending_plan import POINTS, SILENT, plan_of
+from fugu.operators.sip.planned_release import POINTS, SILENT, plan_of
 from tests.operators.sip.binary_chain import CASES
 from tests.operators.sip.small_models import cycle
 from tests.privacy.chains import binary

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import product
 from random import Random
 
-from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.policy import Occurrence
 
 
 def random_occurrence(random: Random, ticks: int = 10) -> Occurrence:

@@ -6,22 +6,24 @@ from typing import Any
 
 from fugu.operators.swellfish.calendar import Calendar, Once
 from fugu.operators.swellfish.household import HOUSEHOLD
+from fugu.operators.swellfish.interval_strategies import (
+    TINARSample,
+    TINARUniform,
+    Unicorn,
+    UnicornIS,
+    UnicornPS,
+)
+from fugu.operators.swellfish.planning import UnicornPlan
 from fugu.operators.swellfish.policy import Collection, Policy
-from fugu.operators.swellfish.strategy import PolicyStrategy
-from fugu.operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.relevance import Query
+from fugu.operators.swellfish.strategy import PolicyStrategy, WindowStrategy
 from fugu.operators.swellfish.timeline import Policies
-from fugu.operators.swellfish.tinar_strategies import TINARSample, TINARUniform
 from fugu.operators.swellfish.ts_strategies import (
     TSBudgetAbsorption,
     TSBudgetDistribution,
     TSSample,
     TSUniform,
 )
-from fugu.operators.swellfish.unicorn import Unicorn
-from fugu.operators.swellfish.unicorn_is import UnicornIS
-from fugu.operators.swellfish.unicorn_plan import UnicornPlan
-from fugu.operators.swellfish.unicorn_ps import UnicornPS
-from fugu.operators.swellfish.window_strategy import WindowStrategy
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.operators.swellfish.zones import GREENWICH, HOURLY
 from tests.operators.wevent.examples import COUNTS

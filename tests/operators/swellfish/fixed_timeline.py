@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.policy import Occurrence
 from fugu.operators.swellfish.relevance import Interval, Relevance
 
 Person = tuple[Occurrence, ...]

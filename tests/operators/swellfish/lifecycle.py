@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from fugu.operators.swellfish.occurrence import Occurrence
-from fugu.operators.swellfish.policy import Policy
+from fugu.operators.swellfish.policy import Occurrence, Policy
 from tests.operators.swellfish.zones import HOURLY
 
 BEFORE, AFTER = -1000, 1000

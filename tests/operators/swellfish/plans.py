@@ -3,8 +3,7 @@
 import numpy as np
 
 from fugu.operators.mechanism import State
-from fugu.operators.swellfish.plan import Plan, digest_of_changes
-from fugu.operators.swellfish.unicorn_plan import UnicornPlan
+from fugu.operators.swellfish.planning import Plan, UnicornPlan, digest_of_changes
 
 
 class OwnPlan(UnicornPlan):

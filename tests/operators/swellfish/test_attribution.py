@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Floats, Inputs
-from fugu.operators.randomness import DrawScope, tick_position
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, tick_position
 from fugu.operators.swellfish.attribution import attribution
-from fugu.operators.swellfish.change import Change
-from fugu.operators.swellfish.cost import cost
+from fugu.operators.swellfish.bounds import cost
+from fugu.operators.swellfish.changes import Change
+from fugu.operators.swellfish.interval_strategies import Unicorn, UnicornPS
 from fugu.operators.swellfish.policy import Collection, Policy
-from fugu.operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.relevance import Query
 from fugu.operators.swellfish.timeline import Policies
-from fugu.operators.swellfish.unicorn import Unicorn
-from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from fugu.operators.trial import released
 from fugu.operators.wevent.allocation import Booleans
 from tests.operators.swellfish.test_lifecycle import random_policy

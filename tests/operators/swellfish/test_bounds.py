@@ -2,29 +2,39 @@
 
 from contextlib import suppress
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from random import Random
 
+import numpy as np
 import pytest
 
-from fugu.operators.swellfish.bounds import usual
-from fugu.operators.swellfish.calendar import Calendar
-from fugu.operators.swellfish.change import Change, MovedKeys, NewCollection
-from fugu.operators.swellfish.changes import Standing, encoded
-from fugu.operators.swellfish.cost import stretches
-from fugu.operators.swellfish.decisions import MOST_MADE_BY_STRANGERS
-from fugu.operators.swellfish.limits import Limits, Noise
-from fugu.operators.swellfish.occurrences import Admitted
-from fugu.operators.swellfish.policy import Collection, Policy
-from fugu.operators.swellfish.room import (
+from fugu.operators.swellfish.bounds import asked_for, cost, expanded, stretches, usual
+from fugu.operators.swellfish.calendar import DAY, Calendar, Once, When, Zone
+from fugu.operators.swellfish.changes import (
     LARGEST_CHANGES,
     LARGEST_OF_COLLECTION,
     MOST_MADE,
     OF_EACH_COLLECTION,
+    Change,
+    MovedKeys,
+    NewCollection,
+    Standing,
+    encoded,
 )
-from fugu.operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.decisions import MOST_MADE_BY_STRANGERS
+from fugu.operators.swellfish.policy import (
+    FOR_EVER,
+    SINCE_EVER,
+    Admitted,
+    Collection,
+    Limits,
+    Noise,
+    Policy,
+)
+from fugu.operators.swellfish.relevance import Query
 from fugu.operators.swellfish.timeline import Policies
-from tests.operators.swellfish.zones import GREENWICH, HOUR, HOURLY, once
+from tests.operators.swellfish.test_zone import random_zone
+from tests.operators.swellfish.zones import BERLIN, GREENWICH, HOUR, HOURLY, once
 
 TEA = once("tea", 10, 12, 2, 5)
 HOME, SHOP = Collection("home", (TEA,)), Collection("shop", ())
@@ -292,3 +302,132 @@ def test_limits_do_not_hold_for_what_two_collections_ask_for_together() -> None:
     together = asked.sensitivity * max(one.affected for one in asked.intervals)
     assert together == 500 * 1_000
     assert together <= limited.longest * limited.largest_sensitivity
+
+
+# All occurrences at once are those that come one after the other.
+
+
+MINUTES = 60_000
+
+
+def random_policy(random: Random, zone: Zone) -> Admitted:
+    length = random.randrange(1, 5)
+    thresholds = tuple(random.randrange(5) for _ in range(random.choice([1, length])))
+    policy = Policy("any", random_when(random, zone), length, thresholds)
+    if random.random() < 0.5:
+        return Admitted(policy)
+    first = random.choice([SINCE_EVER, random.randrange(-100, 400)])
+    return Admitted(policy, first, random.choice([FOR_EVER, random.randrange(0, 600)]))
+
+
+def random_when(random: Random, zone: Zone) -> When:
+    first = date(1970, 1, 1) + timedelta(days=random.randrange(-9, 9))
+    if random.random() < 0.3:
+        start = datetime(1970, 1, 1) + timedelta(seconds=random.randrange(-9 * DAY, 9 * DAY))
+        return Once(zone, start, start + timedelta(seconds=random.randrange(1, 9 * DAY)))
+    days = tuple(random.sample(range(7), random.randrange(1, 8)))
+    last = random.choice([None, first + timedelta(days=random.randrange(20))])
+    excepted = tuple(first + timedelta(days=random.randrange(20)) for _ in range(3))
+    start_of_day, end = random.randrange(DAY), random.randrange(DAY + 1)
+    begin = random.choice([None, first])
+    return Calendar(zone, days, start_of_day, end, begin, last, excepted)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_columns_hold_what_policies_yield(seed: int) -> None:
+    random = Random(seed)
+    zone = random_zone(random, apart=2 * DAY)
+    milliseconds = random.choice([7_001, 60, 13]) * MINUTES // 60
+    admitted = [random_policy(random, zone) for _ in range(60)]
+    day = DAY * 1000 // milliseconds
+    first = random.randrange(-5 * day, 9 * day)
+    last = first + random.randrange(day, 9 * day)
+    found = expanded(admitted, first, last, milliseconds)
+    rows = zip(
+        *(found.policy.tolist(), found.start.tolist(), found.end.tolist()),
+        *(found.length.tolist(), found.largest.tolist()),
+        strict=True,
+    )
+    expected = [
+        (place, one.start, one.end, one.length, max(one.thresholds))
+        for place, policy in enumerate(admitted)
+        for one in policy.overlapping(first, last, milliseconds)
+    ]
+    assert sorted(rows) == sorted(expected)
+    assert len(expected) > 9
+    assert found.start.tolist() == sorted(found.start.tolist())
+
+
+# Bound from above what policies cost, by their calendars; the bound is near.
+
+
+QUERIES = [
+    Query("sum", 12),
+    Query("count", 1),
+    Query("histogram", 2),
+    Query("multi_histogram", 3, ("bath", "bed", "hall", "sauna")),
+]
+
+
+def random_policies(random: Random) -> tuple[Policy, ...]:
+    policies = []
+    for number in range(random.randrange(1, 6)):
+        start, ticks = random.randrange(200), random.randrange(1, 30)
+        length = random.randrange(1, min(ticks, 5) + 1)
+        thresholds = [random.randrange(9) for _ in range(random.choice([1, length]))]
+        policies.append(once(f"p{number}", start, start + ticks - 1, length, *thresholds))
+    return tuple(policies)
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: str(query.kind))
+def test_no_tick_asks_for_more_than_the_cost(query: Query) -> None:
+    """All ticks are looked at, by the timeline that strategies see."""
+    random, ratios = Random(5), []
+    for _ in range(60):
+        policies = random_policies(random)
+        timeline = Policies(HOURLY, query, (Collection("home", policies),))
+        asked = [timeline.relevance(tick, b"") for tick in range(240)]
+        most = max(
+            one.sensitivity * max((interval.affected for interval in one.intervals), default=0)
+            for one in asked
+        )
+        bound = asked_for(expanded([Admitted(one) for one in policies], 0, 240, HOURLY), query)
+        assert most <= bound
+        ratios.append(most / max(bound, 1))
+    assert np.mean(ratios) > 0.7
+
+
+def test_policies_that_do_not_overlap_cost_what_the_dearest_one_asks() -> None:
+    apart = [Admitted(once("long", 0, 9, 4, 5)), Admitted(once("high", 20, 22, 2, 9))]
+    assert asked_for(expanded(apart, 0, 30, HOURLY), Query("sum", 100)) == 20
+    assert asked_for(expanded(apart, 0, 30, HOURLY), Query("sum", 3)) == 12
+    assert asked_for(expanded(apart, 10, 30, HOURLY), Query("sum", 100)) == 18
+    assert asked_for(expanded([], 0, 30, HOURLY), Query("sum", 100)) == 0
+
+
+def mornings(name: str, first: date | None) -> Admitted:
+    return Admitted(Policy(name, Calendar(BERLIN, (0,), 6 * HOUR, 9 * HOUR, first), 2, (5,)))
+
+
+def test_a_year_is_looked_at_from_every_first_interval_on() -> None:
+    now = (date(2026, 1, 1) - date(1970, 1, 1)).days * 24
+    later = date(2031, 6, 2)
+    [near, far] = stretches([mornings("tea", None), mornings("bath", later)], now, HOURLY)
+    assert now <= near[0] + 8 * 24 < near[0] + 366 * 24 <= near[1]
+    begin = (later - date(1970, 1, 1)).days * 24
+    assert far[0] <= begin < begin + 366 * 24 <= far[1]
+    assert stretches([mornings("tea", None)], now, HOURLY) == [near]
+
+
+def test_what_begins_years_from_now_counts_together_with_what_goes_on_until_then() -> None:
+    now, query = (date(2026, 1, 1) - date(1970, 1, 1)).days * 24, Query("sum", 100)
+    later = date(2031, 6, 2)
+    both = [mornings("tea", None), mornings("bath", later)]
+    assert cost(both, query, stretches(both, now, HOURLY), HOURLY) == 10 * 3
+    alone = both[:1]
+    assert cost(alone, query, stretches(alone, now, HOURLY), HOURLY) == 5 * 2
+
+
+def test_what_is_over_is_not_looked_at() -> None:
+    over = Calendar(GREENWICH, (0,), 0, HOUR, None, date(1970, 1, 1) + timedelta(days=60))
+    assert stretches([Admitted(Policy("old", over, 1, (5,)))], 100_000, HOURLY) == []

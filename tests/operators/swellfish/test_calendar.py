@@ -7,8 +7,7 @@ from random import Random
 
 import pytest
 
-from fugu.operators.swellfish.calendar import Calendar, Once
-from fugu.operators.swellfish.zone import DAY, Zone
+from fugu.operators.swellfish.calendar import DAY, Calendar, Once, Zone
 from tests.operators.swellfish.test_zone import random_zone
 from tests.operators.swellfish.zones import BERLIN, GREENWICH, HOUR, HOURLY, utc
 

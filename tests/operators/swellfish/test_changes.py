@@ -5,8 +5,7 @@ from random import Random
 import pytest
 
 from fugu.operators.swellfish.changes import Standing, decoded, encoded
-from fugu.operators.swellfish.occurrences import FOR_EVER, Admitted
-from fugu.operators.swellfish.policy import Collection
+from fugu.operators.swellfish.policy import FOR_EVER, Admitted, Collection
 from tests.operators.swellfish.test_lifecycle import random_policy
 
 CONFIGURED = ("home", "cabin")

@@ -4,12 +4,9 @@ from dataclasses import replace
 from datetime import date, timedelta
 from random import Random
 
-from fugu.operators.swellfish.calendar import Calendar
-from fugu.operators.swellfish.coverage import goes_on
-from fugu.operators.swellfish.occurrence import Occurrence
-from fugu.operators.swellfish.occurrences import Admitted
-from fugu.operators.swellfish.policy import Policy
-from fugu.operators.swellfish.zone import Zone
+from fugu.operators.swellfish.calendar import Calendar, Zone
+from fugu.operators.swellfish.decisions import goes_on
+from fugu.operators.swellfish.policy import Admitted, Occurrence, Policy
 from tests.operators.swellfish.lifecycle import Planned, hides
 from tests.operators.swellfish.zones import BERLIN, HOUR, HOURLY, once, utc
 

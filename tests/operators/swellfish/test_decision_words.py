@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fugu.operators.swellfish.change import AnyChange, Change, MovedKeys, NewCollection
+from fugu.operators.swellfish.changes import AnyChange, Change, MovedKeys, NewCollection
 from tests.operators.swellfish.test_lifecycle import HOLIDAY, SHOWER, adds, home
 from tests.operators.swellfish.zones import once
 

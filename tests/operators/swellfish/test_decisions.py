@@ -7,9 +7,9 @@ from random import Random
 import pytest
 
 from fugu.operators.swellfish.calendar import Calendar
-from fugu.operators.swellfish.change import AnyChange, Change, MovedKeys, NewCollection, change_of
+from fugu.operators.swellfish.changes import AnyChange, Change, MovedKeys, NewCollection, change_of
 from fugu.operators.swellfish.policy import Collection, Policy
-from fugu.operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.relevance import Query
 from fugu.operators.swellfish.timeline import Policies
 from tests.operators.swellfish.lifecycle import Household
 from tests.operators.swellfish.test_lifecycle import FREE, SHOWER, mornings, random_policy

@@ -7,22 +7,24 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Inputs
-from fugu.operators.swellfish.calendar import Once
-from fugu.operators.swellfish.chain import first_digest, next_digest
-from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.calendar import Once, Zone
+from fugu.operators.swellfish.changes import Change
 from fugu.operators.swellfish.household import HOUSEHOLD
+from fugu.operators.swellfish.interval_strategies import (
+    TINARSample,
+    TINARUniform,
+    Unicorn,
+    UnicornIS,
+    UnicornPS,
+)
 from fugu.operators.swellfish.policy import Policy
-from fugu.operators.swellfish.tinar_strategies import TINARSample, TINARUniform
+from fugu.operators.swellfish.strategy import first_digest, next_digest
 from fugu.operators.swellfish.ts_strategies import (
     TSBudgetAbsorption,
     TSBudgetDistribution,
     TSSample,
     TSUniform,
 )
-from fugu.operators.swellfish.unicorn import Unicorn
-from fugu.operators.swellfish.unicorn_is import UnicornIS
-from fugu.operators.swellfish.unicorn_ps import UnicornPS
-from fugu.operators.swellfish.zone import Zone
 from tests.operators.swellfish.running import Strategy, simulated
 
 STRATEGIES: list[Strategy] = [

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 from fugu.dataflows.pipeline.guarantee_text import in_words
-from fugu.operators.mechanism import Guarantee
+from fugu.operators.guarantee import Guarantee
 from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
 from fugu.operators.swellfish.household import HOUSEHOLD
-from fugu.operators.swellfish.limits import Limits
+from fugu.operators.swellfish.interval_strategies import Unicorn, UnicornPS
+from fugu.operators.swellfish.policy import Limits
 from fugu.operators.swellfish.strategy import Irrelevant
 from fugu.operators.swellfish.ts_strategies import TSUniform
-from fugu.operators.swellfish.unicorn import Unicorn
-from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from tests.operators.swellfish.running import run, simulated
 
 

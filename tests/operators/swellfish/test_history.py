@@ -6,12 +6,11 @@ from random import Random
 
 import pytest
 
-from fugu.operators.swellfish.chain import first_digest, next_digest
-from fugu.operators.swellfish.change import Change
-from fugu.operators.swellfish.history import Known, Unexplained, Written, explained
+from fugu.operators.swellfish.changes import Change
 from fugu.operators.swellfish.policy import Collection
-from fugu.operators.swellfish.temporal_sensitivity import Query
-from fugu.operators.swellfish.timeline import Policies
+from fugu.operators.swellfish.relevance import Query
+from fugu.operators.swellfish.strategy import first_digest, next_digest
+from fugu.operators.swellfish.timeline import Known, Policies, Unexplained, Written, explained
 from tests.operators.swellfish.zones import HOURLY, once
 
 TICKS = 60

@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from fugu.operators.swellfish.improvement import improvement
+from fugu.operators.swellfish.attribution import improvement
 from fugu.operators.swellfish.policy import Collection
-from fugu.operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.relevance import Query
 from fugu.operators.swellfish.timeline import Policies
 from tests.operators.swellfish.test_lifecycle import random_policy
 from tests.operators.swellfish.zones import HOURLY, once

@@ -9,10 +9,9 @@ from random import Random
 import pytest
 
 from fugu.operators.swellfish.calendar import Calendar
-from fugu.operators.swellfish.change import Change
-from fugu.operators.swellfish.limits import Limits
-from fugu.operators.swellfish.policy import Collection, Policy
-from fugu.operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.changes import Change
+from fugu.operators.swellfish.policy import Collection, Limits, Policy
+from fugu.operators.swellfish.relevance import Query
 from fugu.operators.swellfish.timeline import Policies
 from tests.operators.swellfish.lifecycle import Household
 from tests.operators.swellfish.zones import GREENWICH, HOUR, HOURLY, once

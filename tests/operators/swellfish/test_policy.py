@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from fugu.operators.swellfish.calendar import Calendar, Once
-from fugu.operators.swellfish.policy import Collection, Policy, cut_to
+from fugu.operators.swellfish.policy import Collection, Occurrence, Policy, affected_ticks, cut_to
+from tests.operators.swellfish.enumeration import most_affected, random_occurrence
 from tests.operators.swellfish.zones import BERLIN, HOUR, HOURLY, once, utc
 
 NIGHT = Policy(
@@ -87,3 +88,28 @@ def test_a_field_that_is_missing_is_named() -> None:
 def test_collection_has_every_id_once() -> None:
     with pytest.raises(ValueError, match=r"^collection household: policies: "):
         Collection("household", (NIGHT, NIGHT))
+
+
+# delta(J): the paper's example, and the exact maximum by exhaustive search.
+
+
+def test_example_of_the_paper() -> None:
+    short, long = Occurrence(2, 3, (10,)), Occurrence(3, 6, (22, 22))
+    assert affected_ticks(2, 3, [short, long]) == 2
+    assert affected_ticks(3, 6, [short, long]) == 3
+
+
+def test_no_neighbours_differ_in_more_ticks_and_the_bound_is_nearly_exact() -> None:
+    random = Random(7)
+    ratios = []
+    for _ in range(2000):
+        collection = [random_occurrence(random) for _ in range(random.randrange(1, 5))]
+        for one in collection:
+            bound = affected_ticks(one.start, one.end, collection)
+            exact = most_affected(one.start, one.end, collection)
+            assert exact <= bound
+            ratios.append(bound / exact)
+    mean = sum(ratios) / len(ratios)
+    tight = sum(ratio == 1.0 for ratio in ratios) / len(ratios)
+    assert mean == pytest.approx(1.0095, abs=0.001)
+    assert tight == pytest.approx(0.957, abs=0.01)

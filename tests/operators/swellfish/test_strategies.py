@@ -7,27 +7,22 @@ from math import nan, sqrt
 import numpy as np
 import pytest
 
-from fugu.operators.auditing.chosen_noise import ChosenNoise, chosen
+from fugu.operators.auditing.noise_as_drawn import ChosenNoise, chosen
 from fugu.operators.mechanism import Inputs, Integers, Kind
-from fugu.operators.swellfish.calendar import Once
-from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.calendar import Once, Zone
+from fugu.operators.swellfish.changes import Change
 from fugu.operators.swellfish.household import HOUSEHOLD
-from fugu.operators.swellfish.occurrence import Occurrence
-from fugu.operators.swellfish.policy import Policy
-from fugu.operators.swellfish.status import Status
+from fugu.operators.swellfish.interval_strategies import TINARUniform, Unicorn, UnicornIS, UnicornPS
+from fugu.operators.swellfish.policy import Occurrence, Policy
+from fugu.operators.swellfish.relevance import Status
 from fugu.operators.swellfish.strategy import Irrelevant
-from fugu.operators.swellfish.tinar_strategies import TINARUniform
 from fugu.operators.swellfish.ts_strategies import (
     TSBudgetAbsorption,
     TSBudgetDistribution,
     TSSample,
     TSUniform,
 )
-from fugu.operators.swellfish.unicorn import Unicorn
-from fugu.operators.swellfish.unicorn_is import UnicornIS
-from fugu.operators.swellfish.unicorn_ps import UnicornPS
-from fugu.operators.swellfish.zone import Zone
-from fugu.operators.wevent.uniform import Uniform
+from fugu.operators.wevent.spread_strategies import Uniform
 from tests.conformance.streams import Stored
 from tests.operators.swellfish.fixed_timeline import FixedTimeline, random_timeline
 from tests.operators.swellfish.running import UNITS, Strategy, run, simulated

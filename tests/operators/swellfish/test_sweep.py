@@ -4,15 +4,11 @@ from random import Random
 
 import pytest
 
-from fugu.operators.swellfish.occurrence import Occurrence, affected_ticks
-from fugu.operators.swellfish.occurrences import Admitted
-from fugu.operators.swellfish.pattern import Pattern
-from fugu.operators.swellfish.policy import Policy
-from fugu.operators.swellfish.relevance import Interval, Relevance
+from fugu.operators.swellfish.calendar import DAY
+from fugu.operators.swellfish.policy import Admitted, Occurrence, Pattern, Policy, affected_ticks
+from fugu.operators.swellfish.relevance import Interval, Query, Relevance
 from fugu.operators.swellfish.sweep import CollectionSweep
-from fugu.operators.swellfish.temporal_sensitivity import Query
-from fugu.operators.swellfish.zone import DAY
-from tests.operators.swellfish.test_expansion import random_policy
+from tests.operators.swellfish.test_bounds import random_policy
 from tests.operators.swellfish.test_zone import random_zone
 from tests.operators.swellfish.zones import once
 

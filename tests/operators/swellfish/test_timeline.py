@@ -5,11 +5,17 @@ from random import Random
 
 import pytest
 
-from fugu.operators.swellfish.change import Change
-from fugu.operators.swellfish.occurrence import Occurrence, affected_ticks
-from fugu.operators.swellfish.occurrences import SINCE_EVER, first_free, open_spans
-from fugu.operators.swellfish.policy import Collection, Policy
-from fugu.operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.changes import Change
+from fugu.operators.swellfish.policy import (
+    SINCE_EVER,
+    Collection,
+    Occurrence,
+    Policy,
+    affected_ticks,
+    first_free,
+    open_spans,
+)
+from fugu.operators.swellfish.relevance import Query
 from fugu.operators.swellfish.timeline import Policies
 from tests.operators.swellfish.lifecycle import occurrences
 from tests.operators.swellfish.test_lifecycle import random_policy

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from fugu.operators.swellfish.zone import DAY, Zone
+from fugu.operators.swellfish.calendar import DAY, Zone
 from tests.operators.swellfish.zones import BERLIN, HOUR, utc
 
 

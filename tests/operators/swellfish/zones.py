@@ -2,9 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from fugu.operators.swellfish.calendar import Once
+from fugu.operators.swellfish.calendar import Once, Zone
 from fugu.operators.swellfish.policy import Policy
-from fugu.operators.swellfish.zone import Zone
 
 HOUR = 3600
 HOURLY = HOUR * 1000

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from fugu.operators.temporal.backward import BackwardPerturbation
-from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from fugu.operators.temporal.forward import ForwardPerturbation
-from fugu.operators.temporal.random_lag import RandomLag
+from fugu.operators.temporal.random_delays import (
+    BackwardPerturbation,
+    ForwardPerturbation,
+    RandomLag,
+)
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
-from fugu.operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.temporal.threshold import ExtendedThresholdPerturbation, ThresholdPerturbation
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 
 PAYLOADS = np.array([b"72", None, b"", b'{"rate":72,"zone":"light"}'], dtype=object)

@@ -4,10 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.columns import encode_fields
 from fugu.operators.mechanism import Inputs, Integers, Releases, State
-from fugu.operators.randomness import DrawScope, KeyedDraws
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, KeyedDraws, Secret
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 

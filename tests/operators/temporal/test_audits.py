@@ -4,12 +4,15 @@ from math import log, log2
 
 import pytest
 
-from fugu.operators.temporal.backward import BackwardPerturbation
 from fugu.operators.temporal.dispatch_law import derived_budget
-from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from fugu.operators.temporal.forward import ForwardPerturbation, calibrated, visible
+from fugu.operators.temporal.random_delays import (
+    BackwardPerturbation,
+    ForwardPerturbation,
+    calibrated,
+    visible,
+)
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
-from fugu.operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.temporal.threshold import ExtendedThresholdPerturbation, ThresholdPerturbation
 
 MECHANISMS: list[TemporalPerturbation] = [
     BackwardPerturbation(k=10, epsilon=5.0),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fugu.operators import compiled
-from fugu.operators.temporal.payloads import bound_to
+from fugu.operators.temporal.temporal_perturbation import bound_to
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, 500])

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Inputs, Kind
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
-from fugu.operators.temporal.backward import BackwardPerturbation
-from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from fugu.operators.temporal.forward import ForwardPerturbation
+from fugu.operators.randomness import DrawScope, Secret
+from fugu.operators.temporal.random_delays import BackwardPerturbation, ForwardPerturbation
 from fugu.operators.temporal.temporal_perturbation import Phase, TemporalPerturbation
-from fugu.operators.temporal.threshold import ThresholdPerturbation
-from fugu.operators.temporal.threshold_dispatch import ThresholdDispatch
+from fugu.operators.temporal.threshold import (
+    ExtendedThresholdPerturbation,
+    ThresholdDispatch,
+    ThresholdPerturbation,
+)
 from tests.operators.chosen_draws import ChosenWords
 from tests.operators.temporal.runs import Run, numbers
 

@@ -5,10 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fugu.operators.mechanism import Kind
-from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from fugu.operators.temporal.payloads import is_there
-from fugu.operators.temporal.temporal_perturbation import Phase
-from fugu.operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.temporal.temporal_perturbation import Phase, is_there
+from fugu.operators.temporal.threshold import ExtendedThresholdPerturbation, ThresholdPerturbation
 from tests.operators.temporal.runs import Run, numbers
 
 WINDOWS = st.integers(3, 12).flatmap(lambda k: st.tuples(st.just(k), st.integers(2, k - 1)))

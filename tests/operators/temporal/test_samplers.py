@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Array, Floats
-from fugu.operators.temporal.backward import BackwardPerturbation
-from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from fugu.operators.temporal.forward import ForwardPerturbation
+from fugu.operators.temporal.random_delays import BackwardPerturbation, ForwardPerturbation
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
-from fugu.operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.temporal.threshold import ExtendedThresholdPerturbation, ThresholdPerturbation
 from tests.operators.temporal.runs import Run
 
 ROWS, TICKS = 3000, 100

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from fugu.operators.temporal.backward import BackwardPerturbation
-from fugu.operators.temporal.costs import Costs
-from fugu.operators.temporal.dispatch_law import delay_law, derived_budget, late_ratios
-from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from fugu.operators.temporal.forward import ForwardPerturbation, calibrated
-from fugu.operators.temporal.random_lag import RandomLag
+from fugu.operators.temporal.dispatch_law import Costs, delay_law, derived_budget, late_ratios
+from fugu.operators.temporal.random_delays import (
+    BackwardPerturbation,
+    ForwardPerturbation,
+    RandomLag,
+    calibrated,
+)
 from fugu.operators.temporal.selection import Threshold, choose, select, select_by_cost
-from fugu.operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.temporal.threshold import ExtendedThresholdPerturbation, ThresholdPerturbation
 
 TM, ETM, BPM, FPM = (
     "threshold_perturbation",

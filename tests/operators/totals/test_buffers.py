@@ -10,13 +10,13 @@ import pytest
 from fugu.operators.mechanism import Integers
 from fugu.operators.totals.buffers import (
     Buffers,
+    TotalErrors,
     decoding_column,
     participation,
     root_above,
     root_below,
 )
 from fugu.operators.totals.buffers import product as scaled
-from fugu.operators.totals.errors import TotalErrors
 from fugu.operators.totals.precision import Changes, scale_of
 
 TEN_OF_1000 = Buffers((182185096, 115304809), (4165248134, 4282929292))

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 
 from bench.figures.running_totals import tree_error
 from fugu.operators.mechanism import Floats
-from fugu.operators.realtime.schedule import falling
+from fugu.operators.realtime.account import falling
 from fugu.operators.totals.buffers import decoding_column, participation
 from fugu.operators.totals.fitted import fitted
 

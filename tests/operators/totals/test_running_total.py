@@ -8,7 +8,7 @@ import pytest
 
 from fugu.operators.guarantee import PRESENCE
 from fugu.operators.mechanism import Floats, Inputs, Integers, Kind, State
-from fugu.operators.noise.gaussian_account import squares_of
+from fugu.operators.noise.gaussian import squares_of
 from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.totals.running_total import RunningTotal
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable

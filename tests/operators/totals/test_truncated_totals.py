@@ -9,8 +9,7 @@ import pytest
 
 from fugu.operators.mechanism import Floats, Inputs, Integers, Kind, Releases, Words
 from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from fugu.operators.totals.truncated_totals import (
     EXCESS,
     FAN_OUT,

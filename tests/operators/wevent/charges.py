@@ -10,13 +10,13 @@ from fugu.operators.mechanism import Array, Integers
 from fugu.operators.wevent.allocation import (
     BudgetAbsorption,
     BudgetDistribution,
+    Cap,
     PrivacyBudgetAllocation,
     Rule,
     Sample,
     Uniform,
 )
-from fugu.operators.wevent.cap import Cap
-from fugu.operators.wevent.donor_allocation import DonorAllocation
+from fugu.operators.wevent.spread_strategies import DonorAllocation
 
 
 class Outcome(IntEnum):

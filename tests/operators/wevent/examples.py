@@ -5,11 +5,10 @@ import numpy as np
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.leakage.correlation import TemporalCorrelation
 from fugu.operators.personal_cap import PersonalCap
-from fugu.operators.wevent.cap import Cap
+from fugu.operators.wevent.allocation import Cap
 from fugu.operators.wevent.quantified import Quantified
-from fugu.operators.wevent.strategy import Strategy
-from fugu.operators.wevent.uniform import Uniform
-from fugu.operators.wevent.watched import Watched
+from fugu.operators.wevent.spread_strategies import Uniform
+from fugu.operators.wevent.strategy import Strategy, Watched
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 
 ROWS = [[0.7, 0.3], [0.4, 0.6]]

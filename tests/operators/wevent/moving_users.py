@@ -12,12 +12,14 @@ from functools import cache
 import numpy as np
 
 from fugu.operators.mechanism import Floats, Inputs, Integers
-from fugu.operators.wevent.budget_absorption import BudgetAbsorption
-from fugu.operators.wevent.budget_distribution import BudgetDistribution
 from fugu.operators.wevent.pba import PrivacyBudgetAllocation
-from fugu.operators.wevent.sample import Sample
+from fugu.operators.wevent.spread_strategies import (
+    BudgetAbsorption,
+    BudgetDistribution,
+    Sample,
+    Uniform,
+)
 from fugu.operators.wevent.strategy import Strategy
-from fugu.operators.wevent.uniform import Uniform
 from tests.operators.noise.simulated import SimulatedDraws
 
 USERS, CELLS, TICKS = 2000, 50, 300

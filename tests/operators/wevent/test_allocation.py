@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fugu.operators.mechanism import Array, Integers
-from fugu.operators.wevent.allocation import Rule
-from fugu.operators.wevent.cap import Cap
+from fugu.operators.wevent.allocation import Cap, Rule
 from tests.operators.wevent.charges import RULES, Allocated, Outcome, allocate
 
 NAT = 2**40

@@ -5,7 +5,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from fugu.operators.auditing.chosen_noise import ChosenNoise
+from fugu.operators.auditing.noise_as_drawn import ChosenNoise
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.mechanism import Inputs, Integers, Kind, State
 from fugu.operators.wevent.binary_tree import BinaryTree

@@ -8,7 +8,7 @@ import pytest
 from fugu.operators.budget_units import units_of
 from fugu.operators.composition.composed_loss import ComposedLoss
 from fugu.operators.personal_cap import PersonalCap
-from fugu.operators.wevent.uniform import Uniform
+from fugu.operators.wevent.spread_strategies import Uniform
 from tests.operators.composition.laws import composed_law, delta_of_law, shifted_laplace
 
 AMOUNT, TICKS, GROUPS = 3, 3, 2

@@ -11,10 +11,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from fugu.operators.auditing.chosen_noise import ChosenNoise
+from fugu.operators.auditing.noise_as_drawn import ChosenNoise
 from fugu.operators.mechanism import Inputs, Integers
-from fugu.operators.wevent.fast import Fast
-from fugu.operators.wevent.filtered import FilteredStrategy
+from fugu.operators.wevent.filtered import Fast, FilteredStrategy
 from fugu.operators.wevent.rescue_dp import RescueDp
 from tests.operators.wevent.test_allocation import NAT
 

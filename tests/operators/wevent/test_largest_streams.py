@@ -8,8 +8,8 @@ import pytest
 
 from fugu.operators.mechanism import Inputs, Words
 from fugu.operators.noise.unit_laplace import LARGEST, WORDS_PER_DRAW, sample
-from fugu.operators.wevent.budget_absorption import BudgetAbsorption
-from fugu.operators.wevent.limits import LARGEST_BINS, LARGEST_VALUE
+from fugu.operators.wevent.allocation import LARGEST_BINS, LARGEST_VALUE
+from fugu.operators.wevent.spread_strategies import BudgetAbsorption
 from fugu.operators.wevent.strategy import Strategy
 
 UNIT = 2.0**-40

@@ -6,10 +6,10 @@ from statistics import median
 import numpy as np
 import pytest
 
-from fugu.operators.auditing.chosen_noise import ChosenNoise
+from fugu.operators.auditing.noise_as_drawn import ChosenNoise
 from fugu.operators.mechanism import Inputs, Integers
 from fugu.operators.wevent.pegasus import LONGEST, Pegasus
-from fugu.operators.wevent.uniform import Uniform
+from fugu.operators.wevent.spread_strategies import Uniform
 from tests.conformance.example import Example, Examples, Unusable
 from tests.operators.noise.simulated import SimulatedDraws
 from tests.operators.wevent.examples import COUNTS, UNUSABLE_STRATEGY

@@ -6,7 +6,7 @@ from math import inf, log, nan
 import numpy as np
 import pytest
 
-from fugu.operators.auditing.chosen_noise import ChosenNoise
+from fugu.operators.auditing.noise_as_drawn import ChosenNoise
 from fugu.operators.mechanism import Inputs, Integers
 from fugu.operators.wevent.rescue_dp import ONE_TICK, RescueDp, Shares
 from tests.conformance.example import Example, Examples, Unusable

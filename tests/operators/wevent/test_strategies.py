@@ -6,19 +6,18 @@ from math import exp, sqrt
 import numpy as np
 import pytest
 
-from fugu.operators.auditing.chosen_noise import chosen
+from fugu.operators.auditing.noise_as_drawn import chosen
 from fugu.operators.mechanism import Array, Floats, Inputs, Integers, Kind, Releases
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
-from fugu.operators.wevent.budget_absorption import BudgetAbsorption
-from fugu.operators.wevent.budget_distribution import BudgetDistribution
-from fugu.operators.wevent.cap import Cap
-from fugu.operators.wevent.flags import Flags, Markov, Released, Schedule
-from fugu.operators.wevent.limits import LARGEST_VALUE
-from fugu.operators.wevent.pba import PrivacyBudgetAllocation
-from fugu.operators.wevent.sample import Sample
+from fugu.operators.randomness import DrawScope, Secret, record_positions
+from fugu.operators.wevent.allocation import LARGEST_VALUE, Cap
+from fugu.operators.wevent.pba import Flags, Markov, PrivacyBudgetAllocation, Released, Schedule
+from fugu.operators.wevent.spread_strategies import (
+    BudgetAbsorption,
+    BudgetDistribution,
+    Sample,
+    Uniform,
+)
 from fugu.operators.wevent.strategy import Strategy
-from fugu.operators.wevent.uniform import Uniform
 from tests.conformance.example import Example, Examples, Unusable
 from tests.operators.noise.simulated import SimulatedDraws
 from tests.operators.wevent.examples import COUNTS, UNUSABLE_STRATEGY, strategies, uniform

@@ -7,16 +7,16 @@ import pytest
 
 from fugu.operators.budget_units import units_of
 from fugu.operators.mechanism import Inputs, Kind, State
-from fugu.operators.randomness import DrawScope, KeyedDraws, record_positions
-from fugu.operators.secret import Secret
-from fugu.operators.wevent.flags import Markov, Released, Schedule
-from fugu.operators.wevent_local.budget_absorption_ldp import LocalBudgetAbsorption
-from fugu.operators.wevent_local.budget_distribution_ldp import LocalBudgetDistribution
-from fugu.operators.wevent_local.pba_ldp import LocalPrivacyBudgetAllocation
-from fugu.operators.wevent_local.report_ticks import ReportTicks
-from fugu.operators.wevent_local.sample_ldp import LocalSample
-from fugu.operators.wevent_local.unary_reports import UnaryReports
-from fugu.operators.wevent_local.uniform_ldp import LocalUniform
+from fugu.operators.randomness import DrawScope, KeyedDraws, Secret, record_positions
+from fugu.operators.wevent.pba import Markov, Released, Schedule
+from fugu.operators.wevent_local.reports import ReportTicks, UnaryReports
+from fugu.operators.wevent_local.strategies import (
+    LocalBudgetAbsorption,
+    LocalBudgetDistribution,
+    LocalPrivacyBudgetAllocation,
+    LocalSample,
+    LocalUniform,
+)
 from fugu.operators.wevent_local.window_reports import LARGEST_ALPHABET, Measure, WindowReports
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.operators.noise.simulated import SMALLEST_P_VALUE, p_value

@@ -9,9 +9,8 @@ from fugu.dataflows.base.batches import DeadLetters, Decoded
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Floats, Mechanism
-from fugu.operators.noise.laplace_release import LaplaceRelease
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.noise.number_release import LaplaceRelease
+from fugu.operators.randomness import DrawScope, Secret
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from tests.dataflows.stages.columns import EVERYBODY, SOURCE
 from tests.privacy.chains import binary

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from fugu.operators.mechanism import Floats
-from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.noise.number_release import LaplaceRelease
 from fugu.operators.randomness import DrawScope
 from tests.privacy.attacks.broken_draws import unbound
 from tests.privacy.attacks.pipelines import FIRST, VICTIMS, Record, Victim

@@ -12,13 +12,12 @@ import pytest
 
 from fugu.operators.auditing.enumeration import sequences
 from fugu.operators.mechanism import Floats, Inputs, Integers
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
-from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.paper_conditional_randomized_response import (
+from fugu.operators.randomness import DrawScope, Secret, record_positions
+from fugu.operators.sip.conditional_randomized_response import (
+    ConditionalRandomizedResponse,
     PaperConditionalRandomizedResponse,
 )
+from fugu.operators.sip.markov_model import MarkovModel
 from tests.privacy.attacks.decoder import Public, gains, smoothed
 from tests.privacy.chains import binary, random_chain
 from tests.privacy.faults.symbols import BeliefNotUpdated

@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.columns import encode_fields
 from fugu.operators.mechanism import Floats, Inputs, Words
 from fugu.operators.noise.discrete_laplace import PRECISION
 from fugu.operators.noise.laplace import LaplaceNoise
-from fugu.operators.noise.laplace_release import LaplaceRelease
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.noise.number_release import LaplaceRelease
+from fugu.operators.randomness import DrawScope, Secret, record_positions
 from tests.privacy.attacks.broken_draws import place_only
 
 SECRET = Secret(bytes(range(32)))

@@ -4,14 +4,13 @@ from dataclasses import replace
 from typing import Any
 
 from fugu.dataflows.pipeline import source_budget
-from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data
-from fugu.dataflows.publishing import entries
-from fugu.operators.composition.accounts import Figure, composed
-from fugu.operators.composition.spend import Spend
+from fugu.dataflows.pipeline.source_section import DeclaredBudget
+from fugu.dataflows.publishing import ledger_topic
+from fugu.operators.composition.spend import Figure, Spend, composed
 from fugu.operators.guarantee import Guarantee
 from tests.dataflows.pipeline import test_source_budget as budgets
-from tests.dataflows.publishing import test_entries as written
+from tests.dataflows.publishing import test_ledger_topic as written
 from tests.privacy.faults.planted import InTest, Planted, Replacing
 
 FAMILY = "all"
@@ -33,7 +32,7 @@ BUDGET = Replacing(
     InTest(budgets.test_two_pipelines_that_promise_next_to_nothing_are_refused),
 )
 LEDGER = Replacing(
-    entries,
+    ledger_topic,
     "guarantee_data",
     InTest(
         written.test_a_pipeline_comes_back_with_its_guarantees_word_for_word,

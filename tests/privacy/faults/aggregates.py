@@ -8,15 +8,14 @@ import numpy as np
 
 from fugu.dataflows.base.batches import Decoded, Reason, RefusedRecords
 from fugu.dataflows.stages.bounding import Bounded
-from fugu.dataflows.stages.merging import MergeState, Merging
-from fugu.dataflows.stages.open_ticks import OpenTicks
-from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.log_entries import PartialSums
+from fugu.dataflows.stages.merging import MergeState, Merging, OpenTicks
 from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.leakage.correlation import TemporalCorrelation
-from fugu.operators.leakage.matrices import Matrix
+from fugu.operators.leakage.leakage_function import Matrix
 from fugu.operators.mechanism import Array, Integers, State
-from fugu.operators.swellfish.unicorn_ps import UnicornPS
+from fugu.operators.swellfish.interval_strategies import UnicornPS
 from tests.dataflows.stages.aggregates import (
     exact,
     test_aggregates,

@@ -8,15 +8,13 @@ import numpy as np
 from fugu.operators.anonymity import anonymization
 from fugu.operators.anonymity.anonymization import Anonymization, Anonymized
 from fugu.operators.anonymity.attacks import Attack, Attacks, attacked
-from fugu.operators.anonymity.limits import Limits
-from fugu.operators.anonymity.records import Booleans, Table
-from fugu.operators.anonymity.repair import Repaired, repaired
+from fugu.operators.anonymity.knowledge import Booleans, Limits, Table
+from fugu.operators.anonymity.suppression import Repaired, repaired
 from fugu.operators.mechanism import Draws, Integers
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
 from tests.operators.anonymity import (
     test_anonymization,
-    test_repair,
+    test_suppression,
     test_thesis_tables,
     test_windows,
     thesis,
@@ -109,7 +107,7 @@ class KeysOfNumbers(Anonymization):
 
 
 WITHSTANDS = Replacing(
-    test_repair, "repaired", InTest(test_repair.test_what_is_left_withstands_every_attack)
+    test_suppression, "repaired", InTest(test_suppression.test_what_is_left_withstands_every_attack)
 )
 
 

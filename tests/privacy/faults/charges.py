@@ -5,12 +5,11 @@ from functools import cached_property
 
 import numpy as np
 
-from fugu.dataflows.stages.batch_result import Advanced, Selection
-from fugu.dataflows.stages.per_record import PerRecord
+from fugu.dataflows.stages.per_record import Advanced, PerRecord, Selection
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators import budget
-from fugu.operators.budget_ledger import BudgetLedger
-from fugu.operators.byte_column import ByteColumn
+from fugu.operators.budget import BudgetLedger
+from fugu.operators.columns import ByteColumn
 from fugu.operators.mechanism import Integers, Releases, State
 from fugu.operators.randomness import record_positions
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse

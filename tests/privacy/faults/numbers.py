@@ -7,14 +7,14 @@ from typing import ClassVar
 import numpy as np
 
 from fugu.dataflows.kinds.laplace import LaplaceOperator
-from fugu.operators.byte_fields import binding_digest
+from fugu.operators.columns import binding_digest
 from fugu.operators.mechanism import Array, Draws, Inputs, Integers, Releases, State, Words
 from fugu.operators.noise.laplace import LaplaceNoise
-from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.noise.number_release import LaplaceRelease
 from fugu.operators.randomness import unit_interval
 from tests.conformance import test_mechanisms as conformance
 from tests.conformance.example import Example
-from tests.operators.noise import test_laplace_release as laplace_release
+from tests.operators.noise import test_number_release as laplace_release
 from tests.privacy.faults.planted import InAudit, InTest, Planted, Replacing
 
 FAMILY = "records"

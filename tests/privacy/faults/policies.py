@@ -10,18 +10,13 @@ from fugu.dataflows.kinds.unicorn_ps import UnicornPsOperator
 from fugu.dataflows.stages.log_entries import Entry, PoliciesCovered
 from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.operators.mechanism import Draws, Inputs, Integers, Releases, State
-from fugu.operators.swellfish import coverage, timeline
-from fugu.operators.swellfish.admission import Decision
+from fugu.operators.swellfish import decisions, timeline
 from fugu.operators.swellfish.calendar import Calendar
-from fugu.operators.swellfish.change import AnyChange
-from fugu.operators.swellfish.changes import Standings
-from fugu.operators.swellfish.coverage import _on_all_days
-from fugu.operators.swellfish.decisions import decided
-from fugu.operators.swellfish.interval_strategy import Books
-from fugu.operators.swellfish.unicorn import Unicorn
-from fugu.operators.swellfish.unicorn_ps import UnicornPS
+from fugu.operators.swellfish.changes import AnyChange, Standings
+from fugu.operators.swellfish.decisions import Decision, _on_all_days, decided
+from fugu.operators.swellfish.interval_strategies import Books, Unicorn, UnicornPS
 from fugu.operators.wevent.allocation import Booleans, Offer
-from fugu.operators.wevent.tick import Tick
+from fugu.operators.wevent.strategy import Tick
 from tests.dataflows.stages.aggregates import test_covered_ticks
 from tests.operators.swellfish import test_coverage, test_lifecycle
 from tests.privacy.faults.planted import InTest, Planted, Replacing
@@ -130,7 +125,7 @@ PLANTED = (
         _on_all_days,
         days_left_out_are_not_seen,
         Replacing(
-            coverage,
+            decisions,
             "_on_all_days",
             InTest(test_coverage.test_whatever_is_said_to_go_on_is_hidden_on_every_day),
         ),

@@ -6,9 +6,9 @@ import numpy as np
 
 from fugu.dataflows.flows import sections
 from fugu.dataflows.stages.reports import ReportsPerTick
-from fugu.operators.byte_column import ByteColumn
+from fugu.operators.columns import ByteColumn
 from fugu.operators.mechanism import Array, Floats, Kind, Releases, State
-from fugu.operators.wevent_local.pba_ldp import LocalPrivacyBudgetAllocation
+from fugu.operators.wevent_local.strategies import LocalPrivacyBudgetAllocation
 from tests.dataflows.stages.reports import test_ticks
 from tests.privacy.faults.planted import InDirectory, InTest, Planted, Replacing
 from tests.privacy.test_local_window_leakage import (

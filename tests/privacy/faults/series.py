@@ -12,7 +12,7 @@ from fugu.operators.mechanism import Draws, Inputs, Releases, State
 from fugu.operators.randomness import tick_position
 from fugu.operators.realtime import filter as filtering
 from fugu.operators.realtime.real_time_release import RealTimeRelease
-from fugu.operators.wevent.limits import vectors
+from fugu.operators.wevent.allocation import vectors
 from tests.dataflows.stages.series import test_ticks
 from tests.operators.realtime import test_real_time_release as releasing
 from tests.privacy.faults.charges import SpentForgotten

@@ -15,10 +15,9 @@ from fugu.operators.responses.generalized_randomized_response import Generalized
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.hamming_kernel import HammingKernel
-from fugu.operators.sip.location_sets import LocationSets
 from fugu.operators.sip.markov_model import MarkovModel, ordered_sum
-from fugu.operators.sip.model_intervals import ModelIntervals
-from fugu.operators.sip.planar_isotropic_response import PlanarIsotropicResponse
+from fugu.operators.sip.model_sets import ModelIntervals
+from fugu.operators.sip.planar_isotropic_response import LocationSets, PlanarIsotropicResponse
 from fugu.operators.sip.planned_release import PlannedRelease
 from fugu.operators.sip.release_law import ReleaseLaw
 from fugu.operators.sip.robust_release import HIGH, LOW, RobustRelease

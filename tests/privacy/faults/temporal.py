@@ -12,24 +12,12 @@ from fugu.dataflows.kinds import (
     threshold_perturbation,
 )
 from fugu.dataflows.stages.displaced import PayloadsPerTick
-from fugu.operators.byte_column import ByteColumn
-from fugu.operators.columns import put, taken
-from fugu.operators.mechanism import (
-    Array,
-    Draws,
-    Floats,
-    Guarantee,
-    Integers,
-    Releases,
-    State,
-    Words,
-)
+from fugu.operators.columns import ByteColumn, put, taken
+from fugu.operators.guarantee import Guarantee
+from fugu.operators.mechanism import Array, Draws, Floats, Integers, Releases, State, Words
 from fugu.operators.randomness import unit_interval
-from fugu.operators.temporal.backward import BackwardPerturbation
-from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from fugu.operators.temporal.forward import ForwardPerturbation
-from fugu.operators.temporal.random_lag import lag_law
-from fugu.operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.temporal.random_delays import BackwardPerturbation, ForwardPerturbation, lag_law
+from fugu.operators.temporal.threshold import ExtendedThresholdPerturbation, ThresholdPerturbation
 from tests.privacy.faults.planted import InAudit, Planted, Replacing
 
 

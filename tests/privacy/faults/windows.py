@@ -13,21 +13,16 @@ from fugu.dataflows.kinds.uniform import UniformOperator
 from fugu.dataflows.offline.auditing.aggregates import subject
 from fugu.dataflows.records.contributions import Contributions
 from fugu.dataflows.stages import merging
-from fugu.dataflows.stages.merging import MergeState, Merging
-from fugu.dataflows.stages.open_ticks import OpenTicks
-from fugu.dataflows.stages.progress import Progress
+from fugu.dataflows.stages.merging import MergeState, Merging, OpenTicks, Progress
 from fugu.dataflows.stages.summing import Summing
-from fugu.operators.guarantee import Guarantee
-from fugu.operators.loss import RepeatedLoss
+from fugu.operators.guarantee import Guarantee, RepeatedLoss
 from fugu.operators.mechanism import Draws, Inputs, Releases, State, Words
 from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.wevent import allocation
 from fugu.operators.wevent.allocation import Booleans, Offer
-from fugu.operators.wevent.budget_absorption import BudgetAbsorption
-from fugu.operators.wevent.budget_distribution import BudgetDistribution
-from fugu.operators.wevent.fast import Fast
+from fugu.operators.wevent.filtered import Fast
 from fugu.operators.wevent.pegasus import Pegasus
-from fugu.operators.wevent.uniform import Uniform
+from fugu.operators.wevent.spread_strategies import BudgetAbsorption, BudgetDistribution, Uniform
 from tests.operators.wevent import test_capped_loss, test_pegasus
 from tests.privacy.faults.aggregates import EveryRecordCounts, RefusedRecordsAreNotSeen
 from tests.privacy.faults.planted import Detector, InAudit, InTest, Planted, Replacing

@@ -11,10 +11,10 @@ from random import Random
 import orjson
 import pytest
 
-from fugu.dataflows.policies.change import UnusableChange
-from fugu.operators.secret import Secret
-from fugu.operators.swellfish.change import Change
-from fugu.operators.swellfish.history import Unexplained, Written, explained
+from fugu.dataflows.policies.changes import UnusableChange
+from fugu.operators.randomness import Secret
+from fugu.operators.swellfish.changes import Change
+from fugu.operators.swellfish.timeline import Unexplained, Written, explained
 from tests.privacy.policies.authors import Letter, Owner, costly, malformed, tampered
 from tests.privacy.policies.household import (
     OPERATORS,

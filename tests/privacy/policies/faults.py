@@ -8,30 +8,28 @@ import pytest
 
 from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.stages.merging import MergeState, Merging
-from fugu.operators.swellfish import admission, decisions, timeline
+from fugu.operators.swellfish import decisions, timeline
 from fugu.operators.swellfish.changes import Standing
 
 
 def _no_notice(patch: pytest.MonkeyPatch) -> None:
     def without(admitted: Any, change: Any, now: int, notice: int, ticks: int) -> Any:
-        return admission.admit(admitted, change, now, 0, ticks)
+        return decisions.admit(admitted, change, now, 0, ticks)
 
     patch.setattr(decisions, "admit", without)
 
 
 def _nothing_is_an_obstacle(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(admission, "first_free", lambda effective, _: effective)
+    patch.setattr(decisions, "first_free", lambda effective, _: effective)
 
 
 def _replaced_at_once(patch: pytest.MonkeyPatch) -> None:
-    kept = admission._kept
+    kept = decisions._kept_occurrences
 
     def at_once(old: Any, new: Any, first: Any, noticed: int, ticks: int) -> Any:
-        return kept(old, None, None, noticed if new is None else 0, ticks)
+        return kept(old, None, None, 0, ticks)
 
-    patch.setattr(
-        admission, "_kept", lambda old, new, first, noticed, ticks: kept(old, None, None, 0, ticks)
-    )
+    patch.setattr(decisions, "_kept_occurrences", at_once)
 
 
 def _anybody_is_an_owner(patch: pytest.MonkeyPatch) -> None:

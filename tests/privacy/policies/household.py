@@ -17,14 +17,17 @@ from fugu.dataflows.kinds.unicorn_is import UnicornIsOperator
 from fugu.dataflows.kinds.unicorn_plan import UnicornPlanOperator
 from fugu.dataflows.kinds.unicorn_ps import UnicornPsOperator
 from fugu.dataflows.policies.signatures import Signatures
-from fugu.dataflows.stages.log_entries import Entry, PoliciesCovered, PolicyChange, read_entry
-from fugu.dataflows.stages.merging import MergeState, Merging
-from fugu.dataflows.stages.open_ticks import OpenTicks
-from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.log_entries import (
+    Entry,
+    PartialSums,
+    PoliciesCovered,
+    PolicyChange,
+    read_entry,
+)
+from fugu.dataflows.stages.merging import MergeState, Merging, OpenTicks
 from fugu.operators.mechanism import Releases
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
-from fugu.operators.swellfish.status import Status
+from fugu.operators.randomness import DrawScope, Secret
+from fugu.operators.swellfish.relevance import Status
 from tests.privacy.policies.questions import QUESTIONS, Question
 from tests.privacy.policies.wishes import Grid, Wish
 

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from fugu.operators.swellfish.status import Status
+from fugu.operators.swellfish.relevance import Status
 from tests.privacy.policies.household import Figure
 from tests.privacy.policies.life import Life
 from tests.privacy.policies.neighbours import Secret, most_ticks, worst_loss

@@ -13,9 +13,9 @@ import numpy as np
 import orjson
 import pytest
 
-from fugu.dataflows.policies.change import UnusableChange
+from fugu.dataflows.policies.changes import UnusableChange
 from fugu.operators.mechanism import Inputs
-from fugu.operators.swellfish.status import Status
+from fugu.operators.swellfish.relevance import Status
 from tests.operators.swellfish.running import simulated
 from tests.privacy.policies.authors import Letter, Owner
 from tests.privacy.policies.household import Figure, Pipeline, pipeline, record, written

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from _pytest.outcomes import Failed
 
-from fugu.operators.swellfish import unicorn_plan
-from fugu.operators.swellfish.history import Unexplained
+from fugu.operators.swellfish import planning
 from fugu.operators.swellfish.ledger import Ledgers
 from fugu.operators.swellfish.planning import Stretches
+from fugu.operators.swellfish.timeline import Unexplained
 from tests.privacy.policies import course
 from tests.privacy.policies.course import Course
 from tests.privacy.policies.faults import FAULTS
@@ -54,7 +54,7 @@ def test_plans_that_want_everything_at_once_break_no_promise(
     def everything(stretches: Stretches, ledgers: Ledgers, cap: int) -> list[int]:
         return [2 * cap] * len(stretches)
 
-    monkeypatch.setattr(unicorn_plan, "planned_charges", everything)
+    monkeypatch.setattr(planning, "planned_charges", everything)
     monkeypatch.setattr(course, "KINDS", ["unicorn_plan"])
     for seed in range(4):
         Course(seed, tmp_path).run()

@@ -9,12 +9,12 @@ import numpy as np
 
 from fugu.dataflows.base.batches import DeadLetters, Decoded, Sanitized
 from fugu.dataflows.base.ticks import Ticks
-from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.displaced import PayloadsPerTick
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Words
 from fugu.operators.temporal.temporal_perturbation import End
-from fugu.operators.temporal.threshold_dispatch import ThresholdDispatch
+from fugu.operators.temporal.threshold import ThresholdDispatch
 from tests.privacy.temporal.paths import stationary
 
 CLOCK = b"clock"

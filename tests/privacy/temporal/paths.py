@@ -11,9 +11,9 @@ from itertools import combinations
 import numpy as np
 
 from fugu.operators.mechanism import Array, Floats, Inputs, Integers, State, Words
-from fugu.operators.temporal.random_lag import RandomLag
+from fugu.operators.temporal.random_delays import RandomLag
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
-from fugu.operators.temporal.threshold_dispatch import ThresholdDispatch
+from fugu.operators.temporal.threshold import ThresholdDispatch
 from tests.operators.chosen_draws import ChosenWords
 
 FIRST_OLD = 101

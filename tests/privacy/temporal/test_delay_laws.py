@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Floats
-from fugu.operators.temporal.backward import BackwardPerturbation
 from fugu.operators.temporal.dispatch_law import derived_budget, free_chances
-from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from fugu.operators.temporal.forward import ForwardPerturbation
+from fugu.operators.temporal.random_delays import BackwardPerturbation, ForwardPerturbation
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
-from fugu.operators.temporal.threshold import ThresholdPerturbation
-from fugu.operators.temporal.threshold_dispatch import ThresholdDispatch
+from fugu.operators.temporal.threshold import (
+    ExtendedThresholdPerturbation,
+    ThresholdDispatch,
+    ThresholdPerturbation,
+)
 from tests.privacy.temporal.paths import Paths, merged, stationary, steady
 
 THRESHOLDS = [(3, 2), (4, 2), (4, 3), (5, 2), (5, 3), (5, 4), (6, 3), (9, 4), (10, 5), (10, 7)]

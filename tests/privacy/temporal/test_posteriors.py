@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Array, Floats, Integers
-from fugu.operators.temporal.backward import BackwardPerturbation
-from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from fugu.operators.temporal.forward import ForwardPerturbation
-from fugu.operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.temporal.random_delays import BackwardPerturbation, ForwardPerturbation
+from fugu.operators.temporal.threshold import ExtendedThresholdPerturbation, ThresholdPerturbation
 from tests.privacy.temporal.paths import FIRST_OLD, Paths, steady
 
 

@@ -7,12 +7,10 @@ from math import log
 import numpy as np
 import pytest
 
-from fugu.operators.temporal.backward import BackwardPerturbation
 from fugu.operators.temporal.dispatch_law import largest_ratios
-from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from fugu.operators.temporal.forward import ForwardPerturbation
+from fugu.operators.temporal.random_delays import BackwardPerturbation, ForwardPerturbation
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
-from fugu.operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.temporal.threshold import ExtendedThresholdPerturbation, ThresholdPerturbation
 from tests.privacy.temporal.outputs import Outputs
 from tests.privacy.temporal.paths import Paths, merged, steady
 

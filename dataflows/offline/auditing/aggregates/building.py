@@ -16,8 +16,8 @@ from fugu.dataflows.offline.auditing.aggregates.population import PARTITIONS, Po
 from fugu.dataflows.offline.auditing.aggregates.subject import Aggregate
 from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison, FiguresWorld
 from fugu.dataflows.offline.auditing.audited import Attack, Leaks
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.guarantee import Guarantee
 
 _BEGIN = 10**12

@@ -6,8 +6,7 @@ from fugu.dataflows.offline.auditing.aggregates.as_drawn import apart
 from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison
 from fugu.dataflows.offline.auditing.audited import ROOT, Check
 from fugu.dataflows.stages.merging import SCHEDULE
-from fugu.operators.guarantee import Guarantee
-from fugu.operators.loss import GaussianLoss
+from fugu.operators.guarantee import GaussianLoss, Guarantee
 
 _RUNS = [SCHEDULE, b"1", b"2"]
 

@@ -25,8 +25,8 @@ from fugu.dataflows.offline.auditing.aggregates.stated import (
 from fugu.dataflows.offline.auditing.aggregates.subject import Aggregate
 from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison, FiguresWorld
 from fugu.dataflows.offline.auditing.audited import ROOT, ROUNDING, Attack, Audited, Check
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.merging import SCHEDULE
 from fugu.operators.auditing.noise_as_drawn import prices
 from fugu.operators.guarantee import Guarantee

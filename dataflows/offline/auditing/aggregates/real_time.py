@@ -18,9 +18,9 @@ from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison
 from fugu.dataflows.offline.auditing.audited import ROOT, Audited, Check, WorstCase
 from fugu.dataflows.offline.auditing.gaussian_loss import nats_at
 from fugu.dataflows.offline.auditing.shapes import DRAWS, follows_gaussian
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.operators.auditing.steps_as_drawn import Steps, steps_of
-from fugu.operators.noise.discrete_gaussian import PRECISION
+from fugu.operators.noise.gaussian_table import PRECISION
 from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 

@@ -15,8 +15,8 @@ from fugu.dataflows.offline.auditing.aggregates.checks import as_stated, checks
 from fugu.dataflows.offline.auditing.aggregates.totals import squares_apart, worst_measured
 from fugu.dataflows.offline.auditing.aggregates.worlds import Truths
 from fugu.dataflows.offline.auditing.audited import Audited
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.operators.auditing.chosen_points import ChosenPoints
+from fugu.dataflows.pipeline.config import PipelineFile
+from fugu.operators.auditing.steps_as_drawn import ChosenPoints
 from fugu.operators.mechanism import Inputs, Integers
 from fugu.operators.realtime.shaped_release import ShapedRelease
 

@@ -8,11 +8,10 @@ from itertools import islice
 from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.dataflows.kinds import PolicyOperator
 from fugu.dataflows.offline.auditing.aggregates.contributions import Contribution, of_set, of_sum
-from fugu.dataflows.policies.zones import zone
+from fugu.dataflows.policies.fields import zone
 from fugu.operators.swellfish.calendar import Once
-from fugu.operators.swellfish.change import Change
-from fugu.operators.swellfish.occurrence import Occurrence
-from fugu.operators.swellfish.policy import Collection, Policy
+from fugu.operators.swellfish.changes import Change
+from fugu.operators.swellfish.policy import Collection, Occurrence, Policy
 
 _LOOKED_AT = 4
 _FAR_ENOUGH = 10

@@ -12,20 +12,15 @@ from fugu.dataflows.offline.evaluation.aggregates.figures import Exact
 from fugu.dataflows.offline.evaluation.run import scope_of
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
-from fugu.dataflows.publishing.envelope import Publisher
-from fugu.dataflows.publishing.pseudonyms import Pseudonyms
+from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.records.codec import Codec
-from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.log_entries import PolicyChange, read_entry
-from fugu.dataflows.stages.merging import SCHEDULE, MergeState, Merging
-from fugu.dataflows.stages.open_ticks import OpenTicks
-from fugu.dataflows.stages.partial_sums import PartialSums
-from fugu.dataflows.stages.progress import Progress
+from fugu.dataflows.stages.log_entries import PartialSums, PolicyChange, read_entry
+from fugu.dataflows.stages.merging import SCHEDULE, MergeState, Merging, OpenTicks, Progress
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Integers, Mechanism, Releases, State
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
 
 Released = dict[int, Releases]
 """Hold what is released for each tick, in every run."""

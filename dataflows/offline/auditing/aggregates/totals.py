@@ -19,8 +19,8 @@ from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison, Truths
 from fugu.dataflows.offline.auditing.audited import ROOT, Audited, Check, WorstCase
 from fugu.dataflows.offline.auditing.gaussian_loss import nats_at
 from fugu.dataflows.offline.auditing.shapes import DRAWS, follows_gaussian
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.operators.auditing.chosen_points import ChosenPoints
+from fugu.dataflows.pipeline.config import PipelineFile
+from fugu.operators.auditing.steps_as_drawn import ChosenPoints
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import Inputs, Integers
 from fugu.operators.totals.running_total import RunningTotal

@@ -14,8 +14,8 @@ from fugu.dataflows.offline.auditing.aggregates.building import (
 from fugu.dataflows.offline.auditing.aggregates.checks import checks
 from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison
 from fugu.dataflows.offline.auditing.audited import Audited
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.wevent.binary_tree import BinaryTree
 from fugu.operators.wevent.pegasus import Pegasus
 

@@ -5,13 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from fugu.dataflows.offline.auditing.audited import Audited, Check, WorstCase
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.budget_units import in_nats
 from fugu.operators.ldp_ids.collector import Collector
 from fugu.operators.ldp_ids.deciding import DecidingCollector
-from fugu.operators.ldp_ids.instruction import Instruction
-from fugu.operators.ldp_ids.reporting import EVERYBODY, Spent
+from fugu.operators.ldp_ids.reporting import EVERYBODY, Instruction, Spent
 from fugu.operators.mechanism import State
 
 _LONGEST = 200

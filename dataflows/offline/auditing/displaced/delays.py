@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fugu.operators.auditing.word_intervals import LAST_WORD, intervals, spread
+from fugu.operators.auditing.step_check import LAST_WORD, intervals, spread
 from fugu.operators.mechanism import Array, Floats, Inputs, Integers, State, Words
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 

@@ -12,7 +12,7 @@ from fugu.dataflows.offline.auditing.displaced.delays import exact_delays
 from fugu.dataflows.offline.auditing.displaced.laws import laws_of
 from fugu.dataflows.offline.auditing.displaced.worlds import DelayedWorld, scenes
 from fugu.dataflows.offline.auditing.line import Line
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import Floats
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation

@@ -10,7 +10,7 @@ from fugu.dataflows.offline.auditing.line import Line
 from fugu.dataflows.offline.auditing.shapes import follows
 from fugu.operators.mechanism import Floats
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
-from fugu.operators.temporal.threshold_dispatch import ThresholdDispatch
+from fugu.operators.temporal.threshold import ThresholdDispatch
 
 _STREAMS = 20_000
 _MOST_SLOTS = 40_000_000

@@ -13,7 +13,7 @@ from fugu.dataflows.offline.auditing.collected.family import audited_collected
 from fugu.dataflows.offline.auditing.displaced.family import audited_displaced
 from fugu.dataflows.offline.auditing.records.family import audited_records
 from fugu.dataflows.offline.auditing.series.family import audited_series
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 
 _FAMILIES: Mapping[Evaluation, Callable[[PipelineFile, int], Audited]] = {
     "records": audited_records,

@@ -10,9 +10,8 @@ from fugu.dataflows.offline.auditing.records.phases import Phase
 from fugu.dataflows.offline.auditing.records.subject import Subject
 from fugu.dataflows.offline.auditing.records.worlds import Start
 from fugu.dataflows.offline.auditing.restarts import restart_check
-from fugu.dataflows.pipeline.config import Pipeline
+from fugu.dataflows.pipeline.config import Pipeline, PipelineFile
 from fugu.dataflows.pipeline.mechanisms import Configured, configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.mechanism import TimedMechanism
 
 _STREAMS = 50

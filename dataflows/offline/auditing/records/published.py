@@ -10,9 +10,8 @@ from fugu.dataflows.base.batches import Header, Outgoing
 from fugu.dataflows.base.field_paths import released_name
 from fugu.dataflows.offline.auditing.labels import label_beside, label_of
 from fugu.dataflows.records.alphabet import Alphabet
-from fugu.dataflows.records.hadamard_halves import HadamardHalves
 from fugu.dataflows.records.published import RELEASE_HEADER
-from fugu.dataflows.records.symbols import SymbolSets
+from fugu.dataflows.records.symbols import HadamardHalves, SymbolSets
 from fugu.dataflows.records.values import Values
 from fugu.operators.mechanism import Floats
 

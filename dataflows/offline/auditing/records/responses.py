@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fugu.dataflows.offline.auditing.audited import Check
-from fugu.operators.auditing.independent_bits import bit_law
+from fugu.operators.auditing.steps_as_drawn import bit_law
 from fugu.operators.budget import without_budget
 from fugu.operators.mechanism import Floats, Mechanism
 from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding

@@ -10,20 +10,13 @@ from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.operators.auditing.enumeration import stream_probabilities
 from fugu.operators.auditing.whole_batches import WholeBatches
 from fugu.operators.budget import Budgeted, without_budget
-from fugu.operators.guarantee import Change, Guarantee
-from fugu.operators.mechanism import (
-    Array,
-    EnumerableMechanism,
-    Floats,
-    Mechanism,
-    Notion,
-    State,
-)
+from fugu.operators.guarantee import Change, Guarantee, Notion
+from fugu.operators.mechanism import Array, EnumerableMechanism, Floats, Mechanism, State
 from fugu.operators.responses.randomized_response import RandomizedResponse
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
-from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.markov_model import Chain
 from fugu.operators.sip.robust_release import RobustRelease
 from fugu.operators.wevent_local.window_reports import WindowReports
 

@@ -12,7 +12,7 @@ from fugu.dataflows.offline.auditing.records.published import PublishedNumbers
 from fugu.dataflows.offline.auditing.records.streams import Stream
 from fugu.dataflows.offline.auditing.records.subject import Subject
 from fugu.operators.mechanism import Array, Floats, State
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 
 Source = Stream | int
 """Hold one stream, or the length of streams that are drawn from the declared model."""

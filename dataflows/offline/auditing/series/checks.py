@@ -11,7 +11,7 @@ from fugu.dataflows.offline.auditing.series.measured import Measured, steps_of
 from fugu.dataflows.offline.auditing.series.worlds import advanced, published, values_of
 from fugu.dataflows.offline.auditing.shapes import DRAWS, follows_gaussian
 from fugu.operators.mechanism import Floats, Integers
-from fugu.operators.noise.discrete_gaussian import PRECISION
+from fugu.operators.noise.gaussian_table import PRECISION
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 
 LONGEST = 2_000

@@ -17,7 +17,7 @@ from fugu.dataflows.offline.auditing.series.checks import (
 )
 from fugu.dataflows.offline.auditing.series.measured import steps_of
 from fugu.dataflows.offline.auditing.series.worlds import SeriesWorld
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import Integers
 from fugu.operators.realtime.local_release import LocalRealTimeRelease

@@ -8,10 +8,10 @@ from fugu.dataflows.kinds.uniform import UniformOperator
 from fugu.dataflows.offline.evaluation.aggregates.under_caps import CapsFamily
 from fugu.dataflows.offline.evaluation.aggregates.utility import AggregateUtility
 from fugu.dataflows.offline.evaluation.report import Report
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import Mechanism
-from fugu.operators.wevent.uniform import Uniform
+from fugu.operators.wevent.spread_strategies import Uniform
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from fugu.dataflows.offline.evaluation.aggregates.utility import AggregateUtilit
 from fugu.dataflows.offline.evaluation.estimates import Estimate
 from fugu.dataflows.offline.evaluation.report import Report, Row
 from fugu.dataflows.offline.evaluation.sample import Sample
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.operators.mechanism import Integers, Mechanism
 from fugu.operators.personal_cap import PersonalCap, cap_of
 

@@ -37,18 +37,17 @@ from fugu.dataflows.offline.evaluation.run import (
     scope_of,
 )
 from fugu.dataflows.offline.evaluation.sample import Sample, require_times, ticks_in
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
+from fugu.dataflows.stages.log_entries import PartialSums
 from fugu.dataflows.stages.merging import Merging
-from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.stages.private_reports import PrivateReports
 from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.columns import put, taken
-from fugu.operators.estimates.share_estimators import ReportReader
+from fugu.operators.estimates.shares import ReportReader
 from fugu.operators.ldp_ids.collector import Collector
 from fugu.operators.mechanism import Inputs, Integers, Kind, Releases
-from fugu.operators.randomness import tick_position
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret, tick_position
 from fugu.operators.wevent_local.window_reports import WindowReports
 
 ALONE = kinds_of(WindowReportsOperator)

@@ -17,8 +17,8 @@ from fugu.dataflows.offline.evaluation.ranking import Guess
 from fugu.dataflows.offline.evaluation.report import Beside, Report, document_of, tables_of
 from fugu.dataflows.offline.evaluation.run import Advance
 from fugu.dataflows.offline.evaluation.sample import Sample, refused_lines
-from fugu.dataflows.policies.wording import counted
-from fugu.operators.secret import Secret
+from fugu.dataflows.policies.course import counted
+from fugu.operators.randomness import Secret
 
 if TYPE_CHECKING:
     from fugu.dataflows.offline.evaluation.aggregates.plot import Picture

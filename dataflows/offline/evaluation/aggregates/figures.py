@@ -15,15 +15,15 @@ from fugu.dataflows.kinds import AggregateOperator
 from fugu.dataflows.offline.evaluation.run import RECORDS_PER_BATCH, Advance, batches, scope_of
 from fugu.dataflows.offline.evaluation.sample import Sample, ticks_in
 from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.log_entries import PartialSums
 from fugu.dataflows.stages.merging import Merging
-from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import (
     Array,
     Draws,
     Floats,
-    Guarantee,
     Inputs,
     Integers,
     Kind,
@@ -31,7 +31,7 @@ from fugu.operators.mechanism import (
     Releases,
     State,
 )
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 from fugu.operators.wevent.allocation import Booleans
 
 

@@ -24,7 +24,7 @@ from fugu.dataflows.offline.evaluation.plot import (
     save,
 )
 from fugu.dataflows.offline.evaluation.report import Report, Row
-from fugu.dataflows.policies.wording import counted
+from fugu.dataflows.policies.course import counted
 
 _OWN, _UNDER_POLICIES, _IN_WINDOWS = "#1f6f8b", "#a8cfdb", "#d9d9d9"
 _LINES_HEIGHT, _COURSE_HEIGHT, _BOX_HEIGHT, _AROUND_BOXES = 3.9, 2.3, 0.27, 1.5

@@ -27,11 +27,11 @@ from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.estimates import NOTHING, Estimate
 from fugu.dataflows.offline.evaluation.report import Beside, Report
 from fugu.dataflows.offline.evaluation.run import Advance
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.operators.mechanism import Mechanism
+from fugu.operators.randomness import Secret
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.realtime.shaped_release import ShapedRelease
-from fugu.operators.secret import Secret
 from fugu.operators.wevent.binary_tree import BinaryTree
 
 _WEIGHTS = (0.1, 0.3, 0.6)

@@ -23,7 +23,7 @@ from fugu.dataflows.offline.evaluation.aggregates.figures import Figures
 from fugu.dataflows.offline.evaluation.aggregates.utility import RealTimeUtility
 from fugu.dataflows.offline.evaluation.report import Beside
 from fugu.operators.mechanism import Floats
-from fugu.operators.noise.gaussian_account import VARIANCE, squares_of
+from fugu.operators.noise.gaussian import VARIANCE, squares_of
 from fugu.operators.realtime import rivals
 
 _PROCESS_VARIANCES = tuple(4.0**power for power in range(-15, 3))

@@ -27,9 +27,9 @@ from fugu.dataflows.offline.evaluation.candidates import (
 from fugu.dataflows.offline.evaluation.family import Wanted
 from fugu.dataflows.offline.evaluation.report import Appendix, Report
 from fugu.dataflows.offline.evaluation.sample import Sample, require_times
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.policies.noise import HOW_TO_READ, Measured, noise_data, noise_table
-from fugu.dataflows.policies.wording import OF_STRATEGIES
+from fugu.dataflows.pipeline.config import PipelineFile
+from fugu.dataflows.policies.course import OF_STRATEGIES
+from fugu.dataflows.policies.remarks import HOW_TO_READ, Measured, noise_data, noise_table
 from fugu.operators.swellfish.attribution import Attribution, attribution
 from fugu.operators.wevent.allocation import Booleans
 

@@ -17,10 +17,10 @@ from fugu.dataflows.offline.evaluation.aggregates.utility import AggregateUtilit
 from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.report import Report
 from fugu.dataflows.offline.evaluation.run import Advance
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.operators.mechanism import Integers, Mechanism
+from fugu.operators.randomness import Secret
 from fugu.operators.realtime.real_time_release import RealTimeRelease
-from fugu.operators.secret import Secret
 from fugu.operators.totals.running_total import RunningTotal
 from fugu.operators.wevent.binary_tree import BinaryTree
 

@@ -20,10 +20,10 @@ from fugu.dataflows.offline.evaluation.family import Wanted
 from fugu.dataflows.offline.evaluation.report import Beside, Report
 from fugu.dataflows.offline.evaluation.run import Advance
 from fugu.dataflows.offline.evaluation.sample import Sample, require_times
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.operators.mechanism import Integers, Mechanism
 from fugu.operators.personal_cap import cap_of
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,11 +37,10 @@ from fugu.dataflows.offline.evaluation.records.symbols import SymbolMeasure, dec
 from fugu.dataflows.offline.evaluation.report import Report, Utility
 from fugu.dataflows.offline.evaluation.run import Advance, Run, released
 from fugu.dataflows.offline.evaluation.sample import Sample, require_times
-from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import Pipeline, PipelineFile
 from fugu.dataflows.stages.per_record import passing_time
-from fugu.operators.mechanism import Notion
-from fugu.operators.secret import Secret
+from fugu.operators.guarantee import Notion
+from fugu.operators.randomness import Secret
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart

@@ -16,8 +16,8 @@ from fugu.dataflows.base.problems import problems
 from fugu.dataflows.kinds import KINDS, Operator
 from fugu.dataflows.offline.evaluation.candidates import Candidate, chosen_epsilons
 from fugu.dataflows.offline.evaluation.records.pooled import pooled_beside
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 _SPENDING = {"epsilon", "epsilon_per_batch", "window", "decision_epsilon"}
 """Names what sections say about their spending."""

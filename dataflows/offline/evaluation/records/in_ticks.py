@@ -23,7 +23,7 @@ from fugu.dataflows.offline.evaluation.sample import Sample, ticks_in
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.stages.reports import ReportsPerTick
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.byte_column import ByteColumn
+from fugu.operators.columns import ByteColumn
 from fugu.operators.mechanism import Array, Releases, State
 from fugu.operators.wevent_local.window_reports import WindowReports
 

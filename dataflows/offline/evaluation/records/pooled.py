@@ -19,8 +19,7 @@ from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.operators.local_numbers.learned_threshold import LearnedThreshold
 from fugu.operators.mechanism import Inputs
-from fugu.operators.randomness import record_positions
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret, record_positions
 from fugu.operators.totals.truncated_totals import TruncatedTotals
 
 Pooled = LearnedThreshold | TruncatedTotals

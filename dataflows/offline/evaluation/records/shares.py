@@ -11,8 +11,7 @@ from fugu.dataflows.offline.evaluation.estimates import Estimate, estimate, esti
 from fugu.dataflows.offline.evaluation.run import Run
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.stages.per_record import passing_time
-from fugu.operators.estimates.share_estimators import share_reader
-from fugu.operators.estimates.share_reader import ShareReader
+from fugu.operators.estimates.shares import ShareReader, share_reader
 from fugu.operators.mechanism import Floats, Integers, Releases
 from fugu.operators.multi_step import rounds_of_distinct_rows
 

@@ -27,10 +27,9 @@ from fugu.dataflows.pipeline.mechanisms import deduplication_of
 from fugu.dataflows.stages.displaced import PayloadsPerTick
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.byte_column import ByteColumn
-from fugu.operators.columns import joined, taken
+from fugu.operators.columns import ByteColumn, joined, taken
 from fugu.operators.mechanism import Array, Integers, Releases, State
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import Secret
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 

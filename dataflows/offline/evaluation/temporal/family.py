@@ -31,13 +31,14 @@ from fugu.dataflows.offline.evaluation.temporal.numbers import (
     read_range,
 )
 from fugu.dataflows.offline.evaluation.temporal.utility import TemporalUtility
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.operators.mechanism import Floats, Notion
-from fugu.operators.secret import Secret
-from fugu.operators.temporal.costs import Costs
-from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
+from fugu.dataflows.pipeline.config import PipelineFile
+from fugu.operators.guarantee import Notion
+from fugu.operators.mechanism import Floats
+from fugu.operators.randomness import Secret
+from fugu.operators.temporal.dispatch_law import Costs
 from fugu.operators.temporal.selection import PREFERENCE
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
+from fugu.operators.temporal.threshold import ExtendedThresholdPerturbation
 
 _SUFFIX = "_perturbation"
 _SHOWN = {"c0": "threshold", "accepted": "acceptance", "calibrate": "calibrate"}

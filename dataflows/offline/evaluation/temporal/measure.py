@@ -28,7 +28,7 @@ from fugu.dataflows.offline.evaluation.temporal.utility import (
 )
 from fugu.operators.mechanism import Array, Floats, Integers, Mechanism
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
-from fugu.operators.temporal.costs import Costs, Expected
+from fugu.operators.temporal.dispatch_law import Costs, Expected
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 Series = Callable[[Displaced, Integers], Floats]

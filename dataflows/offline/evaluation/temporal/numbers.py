@@ -17,7 +17,7 @@ from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.operators.mechanism import Floats, Integers, Mechanism
-from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.noise.number_release import LaplaceRelease
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 
 BASELINES = ("laplace", "grr")

@@ -4,12 +4,10 @@ import ctypes
 
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.kafka.connection import Connection
-from fugu.dataflows.kafka.native.library import library
-from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
-from fugu.dataflows.kafka.native.mock_cluster import MockCluster
+from fugu.dataflows.kafka.native.availability import MockCluster
+from fugu.dataflows.kafka.native.library import LoginTroubles, library
 from fugu.dataflows.kafka.native.settings import WRITING, Settings, settings_of
-from fugu.dataflows.kafka.native.transactions import NativeTransactionalWriter
-from fugu.dataflows.kafka.native.writer import NativeWriter
+from fugu.dataflows.kafka.native.writer import NativeTransactionalWriter, NativeWriter
 
 TOPIC = "topic"
 PARTITIONS = 4

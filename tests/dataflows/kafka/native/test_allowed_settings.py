@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from fugu.dataflows.kafka.allowed_settings import ALLOWED_SETTINGS
-from fugu.dataflows.kafka.connection import Connection
-from fugu.dataflows.kafka.native.handle import consumer_of, producer_of
+from fugu.dataflows.kafka.connection import ALLOWED_SETTINGS, Connection
+from fugu.dataflows.kafka.native.consumer import consumer_of, producer_of
 from fugu.dataflows.kafka.native.settings import (
     READING,
     TRANSACTIONS,

@@ -1,5 +1,9 @@
 """Take out of librdkafka what was sent, and free every message exactly once."""
 
+import ctypes
+from typing import Any
+
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -7,8 +11,9 @@ from hypothesis import strategies as st
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.columns import HeaderColumns, OptionalByteColumn
 from fugu.dataflows.kafka.native import messages as messages_module
-from fugu.dataflows.kafka.native.messages import Event, Messages
-from fugu.operators.integer_column import IntegerColumn
+from fugu.dataflows.kafka.native.library import Message
+from fugu.dataflows.kafka.native.messages import COUNTS, FREED, RECORD_ROWS, Event, Messages, copy
+from fugu.operators.columns import IntegerColumn
 from tests.dataflows.kafka.native.filled_topics import Record, Topics, records_of, until
 
 CONTENT = st.none() | st.binary(max_size=70)
@@ -153,3 +158,53 @@ def test_the_end_of_a_partition_is_an_event(topics: Topics) -> None:
         assert (messages.freed, messages.held) == (1, 0)
     [end] = events
     assert (end.partition, end.offset, bool(end.has_topic)) == (0, 0, True)
+
+
+# Compiled code writes nowhere but into the room that it was given.
+
+
+KEY, VALUE = b"k" * 40, b"v" * 70
+GUARD = 64
+
+
+def fabricated(key: bytes, value: bytes) -> tuple[Message, Any]:
+    room = ctypes.create_string_buffer(key), ctypes.create_string_buffer(value)
+    addresses = [ctypes.addressof(part) for part in room]
+    message = Message(
+        key=addresses[0], key_length=len(key), value=addresses[1], value_length=len(value)
+    )
+    return message, room
+
+
+@pytest.mark.parametrize(
+    ("key_room", "value_room"),
+    [(len(KEY) - 1, len(VALUE)), (len(KEY), len(VALUE) - 1), (0, 0), (len(KEY), 0)],
+)
+def test_a_message_that_does_not_fit_is_not_copied(key_room: int, value_room: int) -> None:
+    message, _kept = fabricated(KEY, VALUE)
+    around = [np.full(room + 2 * GUARD, 7, dtype=np.uint8) for room in (key_room, value_room)]
+    keys, values = (each[GUARD:-GUARD] for each in around)
+    counts = np.zeros(COUNTS, dtype=np.int64)
+    messages = np.array([ctypes.addressof(message)], dtype=np.uint64)
+    known = np.zeros((RECORD_ROWS, 1), dtype=np.int64)
+    assert not copy(messages, np.zeros(1, dtype=np.int64), known, keys, values, counts)
+    assert all((each == 7).all() for each in around)
+    assert counts[FREED] == 0
+
+
+@pytest.mark.parametrize("place", [-1, 1, 2**40])
+def test_a_place_where_no_message_is_is_not_read(place: int) -> None:
+    message, _kept = fabricated(KEY, VALUE)
+    messages = np.array([ctypes.addressof(message)], dtype=np.uint64)
+    room = np.zeros(1_000, dtype=np.uint8)
+    counts, order = np.zeros(COUNTS, dtype=np.int64), np.array([place], dtype=np.int64)
+    known = np.zeros((RECORD_ROWS, 1), dtype=np.int64)
+    assert not copy(messages, order, known, room, room.copy(), counts)
+
+
+def test_a_message_that_is_freed_is_not_read_again() -> None:
+    messages, order = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64)
+    room = np.zeros(1_000, dtype=np.uint8)
+    counts, known = np.zeros(COUNTS, dtype=np.int64), np.zeros((RECORD_ROWS, 1), dtype=np.int64)
+    assert not copy(messages, order, known, room, room.copy(), counts)
+    assert counts[FREED] == 0

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from fugu.dataflows.base.batches import Header, Outgoing
 from fugu.dataflows.base.columns import HeaderColumns, OptionalByteColumn
-from fugu.dataflows.kafka.native.outgoing_table import HEADERS, OutgoingTable, tables_of
-from fugu.operators.byte_column import ByteColumn, bytes_of
-from fugu.operators.integer_column import IntegerColumn
+from fugu.dataflows.kafka.native.producing import HEADERS, OutgoingTable, tables_of
+from fugu.operators.columns import ByteColumn, IntegerColumn, bytes_of
 
 Record = tuple[bytes | None, bytes, list[Header], int]
 

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError
 
 from fugu.dataflows.base.errors import DeliveryFailed
 from fugu.dataflows.kafka.connection import Connection
-from fugu.dataflows.kafka.native import transactions
+from fugu.dataflows.kafka.native import writer
 from fugu.dataflows.kafka.native.client import NativeClient
 from fugu.dataflows.kafka.native.library import library
 from tests.dataflows.kafka.native.cluster import (
@@ -114,7 +114,7 @@ class CountingLibrary:
 
 def test_every_error_is_freed_once(cluster: FaultyCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     counting = CountingLibrary()
-    monkeypatch.setattr(transactions, "library", lambda: counting)
+    monkeypatch.setattr(writer, "library", lambda: counting)
     with closing(cluster.owner(IDENTITY)) as owner:
         owner.write(TOPIC, outgoing(b"0"))
         cluster.answer(END_TRANSACTION, KafkaError.INVALID_PRODUCER_EPOCH)

@@ -18,8 +18,7 @@ from fugu.dataflows.base.columns import HeaderColumns, OptionalByteColumn
 from fugu.dataflows.base.errors import DeliveryFailed
 from fugu.dataflows.kafka import failures
 from fugu.dataflows.kafka.native.writer import NativeWriter
-from fugu.operators.byte_column import ByteColumn, table_of_integers
-from fugu.operators.integer_column import IntegerColumn
+from fugu.operators.columns import ByteColumn, IntegerColumn, table_of_integers
 from tests.dataflows.kafka.native.cluster import PRODUCE, TOPIC, FaultyCluster, outgoing
 from tests.kafka.clients import connected
 

@@ -6,15 +6,13 @@ from pathlib import Path
 import orjson
 
 from fugu.dataflows.base.batches import Batch, Reason
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure, deduplication_of
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.envelope import Publisher
-from fugu.dataflows.publishing.pseudonyms import Pseudonyms
-from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.stages.per_record import PerRecord, exhaustible
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
 from tests.dataflows.pipeline.pipeline_files import PIPELINE
 from tests.dataflows.stages.batching import stream
 

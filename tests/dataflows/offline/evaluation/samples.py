@@ -9,7 +9,7 @@ import orjson
 from fugu.dataflows.base.batches import DeadLetters, Decoded
 from fugu.dataflows.offline.evaluation.run import Run
 from fugu.dataflows.offline.evaluation.sample import Sample
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.operators.mechanism import Kind, Releases
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE, read
 

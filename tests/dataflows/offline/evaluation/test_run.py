@@ -10,8 +10,8 @@ from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.records.grid import candidates
 from fugu.dataflows.offline.evaluation.run import Run, released, secret_of
 from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.mechanism import Kind
 from tests.dataflows.offline.evaluation.live import OPERATORS, RECORDS, live, sample_in
 from tests.dataflows.offline.evaluation.samples import pipeline

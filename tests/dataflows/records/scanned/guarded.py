@@ -17,9 +17,9 @@ import numpy as np
 from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.payloads import LARGEST_PAYLOAD_BYTES, Payloads
-from fugu.dataflows.records.scanned.compiled_payloads import sift_payloads
+from fugu.dataflows.records.scanned.compiled_values import sift_payloads
 from fugu.dataflows.records.scanned.spans import FieldNames, Spans
-from fugu.operators.byte_column import Bytes
+from fugu.operators.columns import Bytes
 from fugu.operators.mechanism import Array
 from tests.dataflows.records.scanned.random_records import RandomRecords
 from tests.dataflows.records.scanned.reading import KEYED, SCANNING, scattered

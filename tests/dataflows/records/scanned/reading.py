@@ -16,8 +16,7 @@ from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.records.payloads import Payloads
 from fugu.dataflows.records.symbols import Symbols
 from fugu.dataflows.records.values import Values
-from fugu.operators.byte_column import bytes_of
-from fugu.operators.integer_column import IntegerColumn
+from fugu.operators.columns import IntegerColumn, bytes_of
 from tests.dataflows.records.scanned.random_records import RandomRecords, damaged_keys
 
 ZONES = ["rest", "light", "vigorous", "café"]

@@ -7,25 +7,21 @@ from typing import Any
 import numpy as np
 
 from fugu.dataflows.base.batches import Batch
-from fugu.dataflows.base.stream_time import StreamTime
-from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.base.ticks import StreamTime, Ticks
 from fugu.dataflows.offline.evaluation.aggregates.figures import Exact
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.contributions import Contributions
 from fugu.dataflows.records.json_fields import FieldTimestamp
 from fugu.dataflows.records.numbers import Numbers
-from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.log_entries import read_entry
-from fugu.dataflows.stages.merging import MergeState, Merging
-from fugu.dataflows.stages.open_ticks import OpenTicks
-from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.log_entries import PartialSums, read_entry
+from fugu.dataflows.stages.merging import MergeState, Merging, OpenTicks
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array
 from fugu.operators.personal_cap import PersonalCap
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
 
 GROUPS = ["north", "south", "west"]
 SECONDS = Ticks(width=1_000, grace=500, max_jump=30, time=StreamTime(1))

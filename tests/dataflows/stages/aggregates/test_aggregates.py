@@ -5,8 +5,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.log_entries import PartialSums
+from fugu.dataflows.stages.stage import Admission
 from tests.dataflows.stages.aggregates.exact import GROUPS, Aggregate, Message, Placed, figures_of
 
 NOBODY = [0] * len(GROUPS)

@@ -11,14 +11,17 @@ from random import Random
 import numpy as np
 import pytest
 
-from fugu.dataflows.stages.log_entries import Entry, PoliciesCovered, PolicyChange, read_entry
-from fugu.dataflows.stages.merging import MergeState, Merging
-from fugu.dataflows.stages.open_ticks import OpenTicks
-from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.log_entries import (
+    Entry,
+    PartialSums,
+    PoliciesCovered,
+    PolicyChange,
+    read_entry,
+)
+from fugu.dataflows.stages.merging import MergeState, Merging, OpenTicks
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import Draws, Inputs, Integers, Releases, State
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
 
 PARTITIONS, TICKS = 3, 12
 REFUSED = b"refused"

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from fugu.dataflows.stages.merging import Merging
-from fugu.dataflows.stages.open_ticks import OpenTicks
-from fugu.dataflows.stages.partial_sums import PartialSums
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.dataflows.stages.log_entries import PartialSums
+from fugu.dataflows.stages.merging import Merging, OpenTicks
+from fugu.operators.randomness import DrawScope, Secret
 from tests.conformance.example import Example
 from tests.conformance.kinds import KINDS
 

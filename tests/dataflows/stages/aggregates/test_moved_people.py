@@ -7,12 +7,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from fugu.dataflows.base.stream_time import StreamTime
-from fugu.dataflows.base.ticks import CLOSED
+from fugu.dataflows.base.ticks import CLOSED, StreamTime
 from fugu.dataflows.kafka.partitioner import partitions_of
-from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.log_entries import PartitionsMoved, read_entry
-from fugu.dataflows.stages.moved_people import brought_together
+from fugu.dataflows.stages.stage import Admission
+from fugu.dataflows.stages.summing import brought_together
 from fugu.dataflows.state.moved_rows import moved_rows
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Integers

@@ -7,9 +7,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from fugu.dataflows.base.stream_time import StreamTime
-from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.base.ticks import StreamTime
+from fugu.dataflows.stages.log_entries import PartialSums
+from fugu.dataflows.stages.stage import Admission
 from tests.dataflows.stages.aggregates.exact import GROUPS, SECONDS, Aggregate, Message, differences
 from tests.thinned import first_in_test
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fugu.dataflows.base.stream_time import StreamTime
-from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.base.ticks import StreamTime
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.stages.summing import COUNTED
 from fugu.operators.personal_cap import PersonalCap
 from tests.dataflows.stages.aggregates.exact import (

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from fugu.dataflows.base.stream_time import StreamTime
-from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.base.ticks import StreamTime
+from fugu.dataflows.stages.stage import Admission
 from tests.dataflows.stages.aggregates.exact import SECONDS, Aggregate, Message, Placed
 
 MOST = 30

@@ -5,21 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fugu.dataflows.base.batches import Batch, Decoded
-from fugu.dataflows.base.stream_time import StreamTime
-from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.base.ticks import StreamTime, Ticks
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.contributions import Contributions
 from fugu.dataflows.records.json_fields import FieldTimestamp
-from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.log_entries import Asking, read_entry
-from fugu.dataflows.stages.merging import Merging
-from fugu.dataflows.stages.open_ticks import OpenTicks
+from fugu.dataflows.stages.merging import Merging, OpenTicks
 from fugu.dataflows.stages.private_reports import READ, PrivateReports
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.ldp_ids.collector import Collector
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
 
 GROUPS = ["north", "south", "west"]
 SECONDS = Ticks(width=1_000, grace=500, max_jump=30, time=StreamTime(1))

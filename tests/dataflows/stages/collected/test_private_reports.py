@@ -6,19 +6,20 @@ import numpy as np
 import pytest
 
 from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.log_entries import Asking, read_entry
-from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.log_entries import Asking, PartialSums, read_entry
 from fugu.dataflows.stages.private_reports import REPORTED
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.state.row_block import written
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.budget_units import units_of
 from fugu.operators.ldp_ids.collector import Collector
-from fugu.operators.ldp_ids.instruction import Instruction
-from fugu.operators.ldp_ids.lba import CollectedBudgetAbsorption
-from fugu.operators.ldp_ids.lbd import CollectedBudgetDistribution
-from fugu.operators.ldp_ids.lpd import CollectedPopulationDistribution
-from fugu.operators.ldp_ids.lpu import CollectedPopulationUniform
+from fugu.operators.ldp_ids.reporting import Instruction
+from fugu.operators.ldp_ids.strategies import (
+    CollectedBudgetAbsorption,
+    CollectedBudgetDistribution,
+    CollectedPopulationDistribution,
+    CollectedPopulationUniform,
+)
 from tests.dataflows.stages.collected.survey import GROUPS, Message, Survey, batches
 from tests.operators.ldp_ids.rounds import KINDS
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from tests.dataflows.stages.running import SECTIONS
 
 OPERATOR: dict[str, Any] = {"kind": "threshold_perturbation", "window": 5, "threshold": 3}

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import yaml
 
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from tests.dataflows.stages.running import SECTIONS, Message, Running
 
 CLOCK = b"clock"

@@ -8,27 +8,21 @@ from random import Random
 import orjson
 
 from fugu.dataflows.base.batches import Batch, Outgoing
-from fugu.dataflows.base.stream_time import StreamTime
-from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.base.ticks import StreamTime, Ticks
 from fugu.dataflows.flows.anonymizing import outgoing
-from fugu.dataflows.publishing.envelope import Publisher
-from fugu.dataflows.publishing.pseudonyms import Pseudonyms
-from fugu.dataflows.records.anonymous import AnonymousRecords
+from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.json_fields import FieldTimestamp
-from fugu.dataflows.records.visits import Visits
-from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.records.visits import AnonymousRecords, Visits
 from fugu.dataflows.stages.anonymizing import Anonymizing, AnonymizingState, OpenWindows
-from fugu.dataflows.stages.gathering import Gathering
 from fugu.dataflows.stages.log_entries import read_entry
-from fugu.dataflows.stages.window_people import WindowPeople
-from fugu.dataflows.stages.windows import AnonymousWindow
+from fugu.dataflows.stages.stage import Admission
+from fugu.dataflows.stages.windows import AnonymousWindow, Gathering, WindowPeople
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.anonymity.anonymization import Anonymization
-from fugu.operators.anonymity.taxonomy import Taxonomy
+from fugu.operators.anonymity.suppression import Taxonomy
 from fugu.operators.anonymity.windows import AnonymizedWindows
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
 
 HOUR = 3_600_000
 DAYS = Ticks(width=24 * HOUR, grace=2 * HOUR, max_jump=30, time=StreamTime(1))

@@ -12,9 +12,9 @@ import orjson
 import pytest
 
 from fugu.dataflows.base.errors import FuguError, UnsafeRelease
-from fugu.dataflows.stages import window_people
+from fugu.dataflows.stages import windows
 from fugu.dataflows.stages.log_entries import PoliciesCovered
-from fugu.dataflows.stages.window_people import WindowPeople
+from fugu.dataflows.stages.windows import WindowPeople
 from fugu.operators.anonymity import anonymization
 from fugu.operators.anonymity.attacks import Attack, Attacks
 from tests.dataflows.stages.windows.patients import (
@@ -145,7 +145,7 @@ def test_entries_that_stand_in_the_log_twice_count_once() -> None:
 
 
 def test_restarts_anywhere_change_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window_people, "PART_BYTES", 500)
+    monkeypatch.setattr(windows, "PART_BYTES", 500)
     patients, parts = Patients(), list[WindowPeople]()
     for start in range(0, len(EVERYTHING), 50):
         parts += patients.told(EVERYTHING[start : start + 50])
@@ -153,8 +153,8 @@ def test_restarts_anywhere_change_no_byte(monkeypatch: pytest.MonkeyPatch) -> No
     assert any(part.parts > 5 for part in parts), "windows of several entries"
     parts.sort(key=lambda part: part.part)
     parts.sort(key=lambda part: part.tick)
-    windows = patients.released(parts, restarting=True)
-    assert bytes_of(patients.published(windows)) == whole()
+    told = patients.released(parts, restarting=True)
+    assert bytes_of(patients.published(told)) == whole()
 
 
 def test_entries_of_others_are_refused() -> None:
@@ -164,7 +164,7 @@ def test_entries_of_others_are_refused() -> None:
 
 
 def test_a_window_waits_for_the_last_of_its_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window_people, "PART_BYTES", 500)
+    monkeypatch.setattr(windows, "PART_BYTES", 500)
     patients = Patients()
     parts = patients.told(EVERYTHING)
     last = parts.pop()
@@ -190,8 +190,8 @@ def test_people_of_a_key_in_two_partitions_are_one_person() -> None:
         for who in range(8)
     ]
     end = [(part, ("user-0", at(27), "clinic", "Dengue")) for part in range(2)]
-    windows = patients.released(patients.told([*visits, *end]))
-    released = next(one for one in windows if one.tick == 10).records
+    told = patients.released(patients.told([*visits, *end]))
+    released = next(one for one in told if one.tick == 10).records
     assert released is not None
     assert len(released) == 8
     assert {len(record.points) for record in released} == {2}
@@ -200,9 +200,9 @@ def test_people_of_a_key_in_two_partitions_are_one_person() -> None:
 def test_every_entry_fits_a_message_whatever_a_person_sends() -> None:
     """The longest keys and locations, in as many points as a person may have."""
     points = [(number, number, 1, "\\" * 98) for number in range(1_000)]
-    content = window_people.written_points(points)
+    content = windows.written_points(points)
     people = [b"u" * 65_536] * 20
-    parts = window_people.in_parts(0, 0, people, [content] * 20)
+    parts = windows.in_parts(0, 0, people, [content] * 20)
     assert sum(len(part.people) for part in parts) == 20
     assert max(len(part.encoded()) for part in parts) < 1_000_000
 
@@ -255,8 +255,8 @@ def test_linked_windows_have_a_record_for_each_value_of_a_person_under_one_pseud
         for number in (0, 1)
     ]
     end = [(part, ("user-0", at(27), "clinic", "Dengue")) for part in range(2)]
-    windows = patients.released(patients.told([*twice, *end]))
-    released = next(one for one in windows if one.tick == 10).records
+    told = patients.released(patients.told([*twice, *end]))
+    released = next(one for one in told if one.tick == 10).records
     assert released is not None
     assert not patients.dead
     assert max(Counter(record.key for record in released).values()) == 2
@@ -293,13 +293,13 @@ def test_a_window_of_too_few_people_is_suppressed_and_says_no_more(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     patients = Patients(people=40)
-    windows = patients.released(patients.told(EVERYTHING))
-    assert all(window.records is None for window in windows)
+    told = patients.released(patients.told(EVERYTHING))
+    assert all(window.records is None for window in told)
     assert (
         "window_suppressed: the window from 1970-01-11T00:00:00+00:00: 60 people were in it, and "
         "at least 80 are to be (min_people)"
     ) in caplog.text
-    for found in records(bytes_of(patients.published(windows))):
+    for found in records(bytes_of(patients.published(told))):
         assert found.keys() == {"start", "end", "window"}
         assert found["window"] == "suppressed"
 

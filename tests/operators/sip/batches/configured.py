@@ -14,8 +14,8 @@ from fugu.operators.sip.batches.cluster_sequences import ClusterSequences
 from fugu.operators.sip.batches.likely_sequences import LikelySequences
 from fugu.operators.sip.batches.symbol_by_symbol import SymbolBySymbol
 from fugu.operators.sip.batches.walk import Walk
-from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.kernels import Search
+from fugu.operators.sip.markov_model import Chain
 
 Make = Callable[[BatchPlan], Algorithm]
 

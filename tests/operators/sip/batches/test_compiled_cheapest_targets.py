@@ -5,7 +5,7 @@ import pytest
 
 from fugu.operators import compiled
 from fugu.operators.mechanism import Floats, Integers
-from fugu.operators.sip.batches import cheapest_targets as search
+from fugu.operators.sip.batches import sequence_law as search
 from fugu.operators.sip.batches.likely_sequences import LikelySequences
 from fugu.operators.sip.batches.walk import Walk
 from fugu.operators.sip.distances import HAMMING, Distance, Ordered, Points
@@ -28,7 +28,7 @@ def distances(symbols: int, rng: np.random.Generator) -> list[Distance]:
 
 
 def found(algorithm: LikelySequences, belief: Floats, by_numpy: bool) -> tuple[Integers, Floats]:
-    from fugu.operators.sip.batches.compiled_cheapest_targets import cheapest_targets_compiled
+    from fugu.operators.sip.batches.compiled_likely_sequences import cheapest_targets_compiled
 
     prior, spread = (
         algorithm.prior(belief),

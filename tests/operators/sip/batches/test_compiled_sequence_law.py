@@ -8,8 +8,8 @@ from fugu.operators.sip.batches.likely_sequences import LikelySequences
 from fugu.operators.sip.batches.sequence_law import SequenceLaw
 from fugu.operators.sip.batches.walk import Walk
 from fugu.operators.sip.distances import HAMMING, Ordered
+from fugu.operators.sip.integer_law import SharesLaw
 from fugu.operators.sip.privacy_bound import PrivacyBound
-from fugu.operators.sip.shares_law import SharesLaw
 from tests.operators.sip.equal_runs import ROWS, beliefs, dense
 
 SHAPES = [(1, 2), (2, 1), (2, 5), (3, 3), (10, 2), (5, 3)]
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not compiled.available(), reason="needs the extr
 
 def compare_words(fast: SequenceLaw, slow: SharesLaw) -> None:
     """U and G of every row that is not constant, and which rows are."""
-    from fugu.operators.sip.batches.compiled_sequence_law import CompiledSequenceLaw
+    from fugu.operators.sip.batches.compiled_likely_sequences import CompiledSequenceLaw
 
     assert isinstance(fast, CompiledSequenceLaw)
     laws = fast.laws
@@ -35,7 +35,7 @@ def compare_words(fast: SequenceLaw, slow: SharesLaw) -> None:
 
 @pytest.mark.parametrize(("symbols", "window"), SHAPES)
 def test_compiled_law_is_that_of_numpy(symbols: int, window: int) -> None:
-    from fugu.operators.sip.batches.compiled_sequence_law import CompiledSequenceLaw
+    from fugu.operators.sip.batches.compiled_likely_sequences import CompiledSequenceLaw
 
     rng = np.random.default_rng([symbols, window])
     model, kept = dense(symbols, rng), set()

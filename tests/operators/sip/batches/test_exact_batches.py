@@ -12,9 +12,9 @@ from fugu.operators.sip.batches.cluster_sequences import ClusterLaw
 from fugu.operators.sip.batches.sequence_law import SequenceLaw
 from fugu.operators.sip.batches.walk import Walk
 from fugu.operators.sip.distances import HAMMING, Distance, Ordered
+from fugu.operators.sip.integer_law import SharesLaw
 from fugu.operators.sip.kernels import Search
 from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.shares_law import SharesLaw
 from tests.operators.sip.batches.configured import ALGORITHMS, batch_probabilities
 from tests.operators.sip.exact_leakage import ExactLaw
 from tests.privacy.chains import binary, random_chain

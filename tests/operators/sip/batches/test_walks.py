@@ -12,11 +12,10 @@ from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.batches import walk as walks
 from fugu.operators.sip.batches.batch_law import BatchLaw
 from fugu.operators.sip.batches.walk import Walk
-from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.distances import HAMMING, Ordered
-from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.markov_model import Chain, MarkovModel
 from fugu.operators.sip.second_order_model import SecondOrderModel
-from fugu.operators.sip.sparse_rows import SparseRows
+from fugu.operators.sip.sparse_models import SparseRows
 from tests.operators.sip import dense
 from tests.operators.sip.batches.configured import ALGORITHMS, OneAlgorithm
 from tests.operators.sip.batches.test_batch_laws import goes_on

@@ -18,8 +18,7 @@ from fugu.dataflows.offline.auditing.attacks import Effort, carried_out
 from fugu.dataflows.offline.auditing.audited import Audited
 from fugu.dataflows.offline.auditing.families.by_section import audited
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.stages.log_entries import read_entry
-from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.log_entries import PartialSums, read_entry
 from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE, Neighbours
 from tests.dataflows.kinds.example_files import example_of
 from tests.thinned import first_in_test, in_acceptance

@@ -7,11 +7,9 @@ import pytest
 
 from fugu.dataflows.offline.auditing.displaced.delays import exact_delays
 from fugu.operators.mechanism import Floats
-from fugu.operators.temporal.backward import BackwardPerturbation
-from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from fugu.operators.temporal.forward import ForwardPerturbation
+from fugu.operators.temporal.random_delays import BackwardPerturbation, ForwardPerturbation
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
-from fugu.operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.temporal.threshold import ExtendedThresholdPerturbation, ThresholdPerturbation
 
 
 def found(mechanism: TemporalPerturbation, reach: int | None = None) -> Floats:

@@ -9,10 +9,10 @@ import pytest
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.operators.budget import Budgeted
 from fugu.operators.mechanism import Draws, Inputs, Releases, State
-from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.noise.number_release import LaplaceRelease
 from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding, Output
-from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.paper_conditional_randomized_response import (
+from fugu.operators.sip.conditional_randomized_response import (
+    ConditionalRandomizedResponse,
     PaperConditionalRandomizedResponse,
 )
 from tests.dataflows.offline.auditing.records.pipelines import attacked, phase, pipeline

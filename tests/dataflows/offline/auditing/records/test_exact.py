@@ -10,14 +10,14 @@ from fugu.dataflows.kinds.laplace import LaplaceOperator
 from fugu.dataflows.offline.auditing.records.exact import Exact, exhaustive
 from fugu.dataflows.offline.auditing.records.subject import Subject
 from fugu.operators.budget import Budgeted
-from fugu.operators.guarantee import Neighbours
-from fugu.operators.mechanism import Draws, Guarantee, Inputs, Mechanism, Releases, State
-from fugu.operators.noise.laplace_release import LaplaceRelease
-from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.paper_conditional_randomized_response import (
+from fugu.operators.guarantee import Guarantee, Neighbours
+from fugu.operators.mechanism import Draws, Inputs, Mechanism, Releases, State
+from fugu.operators.noise.number_release import LaplaceRelease
+from fugu.operators.sip.conditional_randomized_response import (
+    ConditionalRandomizedResponse,
     PaperConditionalRandomizedResponse,
 )
+from fugu.operators.sip.markov_model import MarkovModel
 from tests.conformance.kinds import KINDS
 from tests.privacy.chains import binary
 from tests.privacy.randomized_response import RandomizedResponse

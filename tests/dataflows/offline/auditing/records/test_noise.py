@@ -8,8 +8,7 @@ from fugu.dataflows.offline.auditing.records.noise import noise_checks
 from fugu.dataflows.offline.auditing.records.subject import Subject
 from fugu.dataflows.offline.auditing.records.worlds import Start
 from fugu.operators.mechanism import Draws, Inputs, Releases, State
-from fugu.operators.noise.laplace_release import LaplaceRelease
-from fugu.operators.noise.number_release import NumberRelease
+from fugu.operators.noise.number_release import LaplaceRelease, NumberRelease
 from fugu.operators.noise.staircase_release import StaircaseRelease
 from tests.dataflows.offline.auditing.records.pipelines import pipeline, symbols_of
 

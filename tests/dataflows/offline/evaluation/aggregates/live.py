@@ -7,14 +7,13 @@ from random import Random
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.flows.merging import MergeStep
 from fugu.dataflows.offline.evaluation.run import secret_of
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.log_entries import read_entry
 from fugu.dataflows.stages.merging import Merging
+from fugu.dataflows.stages.stage import Admission
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.randomness import DrawScope, Secret
 from tests.dataflows.offline.evaluation.aggregates.samples import ZONES, Line, line, operator_of
 
 SECRET = secret_of(seed=5, run=1)

@@ -8,8 +8,8 @@ import yaml
 
 from fugu.dataflows.kinds import AggregateOperator
 from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 ZONES = ["north", "south", "west"]
 OPERATOR: dict[str, Any] = {

@@ -10,7 +10,7 @@ from fugu.dataflows.kinds import RealTimeOperator
 from fugu.dataflows.offline.evaluation.aggregates.caps import with_other_caps
 from fugu.dataflows.offline.evaluation.aggregates.real_time import RealTimeFamily
 from fugu.dataflows.offline.evaluation.family import Wanted
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from tests.dataflows.offline.evaluation.aggregates.samples import crowd, sample_of, written
 
 TICKS = 10

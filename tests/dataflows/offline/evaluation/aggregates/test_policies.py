@@ -20,8 +20,8 @@ from fugu.dataflows.offline.evaluation.aggregates.strategies import (
     PolicyFamily,
 )
 from fugu.dataflows.offline.evaluation.family import Wanted
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.dataflows.offline.evaluation.aggregates.live import SECRET, city, live
 from tests.dataflows.offline.evaluation.aggregates.samples import (
     FIRST_TICK,

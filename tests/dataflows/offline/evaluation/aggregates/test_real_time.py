@@ -21,8 +21,8 @@ from fugu.dataflows.offline.evaluation.aggregates.utility import (
 from fugu.dataflows.offline.evaluation.family import Wanted
 from fugu.dataflows.offline.evaluation.report import Report
 from fugu.dataflows.offline.evaluation.run import secret_of
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.wevent.binary_tree import BinaryTree
 from tests.dataflows.offline.evaluation.aggregates.live import SECRET, city, live
 from tests.dataflows.offline.evaluation.aggregates.samples import (

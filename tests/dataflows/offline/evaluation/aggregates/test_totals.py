@@ -10,7 +10,7 @@ from fugu.dataflows.offline.evaluation.aggregates.capped import CappedFamily
 from fugu.dataflows.offline.evaluation.aggregates.totals import EACH_TICK, TotalsFamily
 from fugu.dataflows.offline.evaluation.families.by_section import family_of
 from fugu.dataflows.offline.evaluation.family import Wanted
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from tests.dataflows.offline.evaluation.aggregates.samples import crowd, sample_of, written
 
 TICKS = 12

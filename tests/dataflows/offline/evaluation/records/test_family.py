@@ -12,8 +12,8 @@ from fugu.dataflows.offline.evaluation.records.family import RecordFamily
 from fugu.dataflows.offline.evaluation.records.symbols import SymbolUtility
 from fugu.dataflows.offline.evaluation.report import Report, Utility
 from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.dataflows.offline.evaluation.live import OPERATORS
 from tests.dataflows.offline.evaluation.samples import pipeline
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE, read, with_change

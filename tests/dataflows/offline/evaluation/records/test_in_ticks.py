@@ -10,8 +10,8 @@ from fugu.dataflows.offline.evaluation.family import Wanted
 from fugu.dataflows.offline.evaluation.records.family import RecordFamily
 from fugu.dataflows.offline.evaluation.records.symbols import SymbolUtility
 from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.dataflows.stages.reports.running import ZONES, pipeline_file
 
 TRUTH = ["ab", "a", "", "ab", "b", "a"]

@@ -14,8 +14,8 @@ from fugu.dataflows.offline.evaluation.records.grid import candidates
 from fugu.dataflows.offline.evaluation.records.symbols import SymbolMeasure, SymbolUtility
 from fugu.dataflows.offline.evaluation.run import released, secret_of
 from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import Floats
 from fugu.operators.sip.adaptive_release import AdaptiveRelease

@@ -14,7 +14,7 @@ from fugu.dataflows.offline.evaluation.run import Run
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.operators.mechanism import Kind
-from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.noise.number_release import LaplaceRelease
 from tests.dataflows.offline.evaluation.samples import POWER, pipeline, run_of, sample_of
 from tests.dataflows.pipeline.pipeline_files import PIPELINE
 

@@ -22,9 +22,9 @@ from fugu.dataflows.offline.evaluation.temporal.family import grid_of
 from fugu.dataflows.offline.evaluation.temporal.measure import TemporalMeasure
 from fugu.dataflows.offline.evaluation.temporal.numbers import Numbers, Reading
 from fugu.dataflows.offline.evaluation.temporal.utility import ErrorsOfAverage, ErrorsOfCount
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from fugu.operators.mechanism import Floats
-from fugu.operators.temporal.costs import Costs
+from fugu.operators.temporal.dispatch_law import Costs
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 from tests.dataflows.stages.displaced.running import pipeline_file
 

@@ -10,7 +10,7 @@ import pytest
 from fugu.dataflows.kinds import TemporalOperator
 from fugu.dataflows.offline.evaluation.temporal.displaced import Displaced, displaced
 from fugu.dataflows.offline.evaluation.temporal.family import configured_epsilon, grid_of
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.config import PipelineFile
 from tests.dataflows.offline.evaluation.temporal.samples import SECONDS, numbered, sample_of
 from tests.dataflows.stages.displaced.running import pipeline_file
 from tests.dataflows.stages.running import SECRET, Message, Running

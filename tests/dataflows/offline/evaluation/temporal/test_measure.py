@@ -13,8 +13,8 @@ from fugu.dataflows.offline.evaluation.temporal.family import TemporalFamily
 from fugu.dataflows.offline.evaluation.temporal.measure import TemporalMeasure
 from fugu.dataflows.offline.evaluation.temporal.numbers import Numbers, Reading
 from fugu.dataflows.offline.evaluation.temporal.utility import TemporalUtility
-from fugu.operators.temporal.backward import BackwardPerturbation
-from fugu.operators.temporal.costs import Costs
+from fugu.operators.temporal.dispatch_law import Costs
+from fugu.operators.temporal.random_delays import BackwardPerturbation
 from tests.dataflows.offline.evaluation.samples import sample_of as plain_sample
 from tests.dataflows.offline.evaluation.temporal.samples import SECONDS, numbered, sample_of
 from tests.dataflows.stages.displaced.running import pipeline_file

@@ -1,5 +1,0 @@
-"""Say why records of a schema are not read."""
-
-
-class UnusableSchema(ValueError):
-    """Report that records of a schema are not read."""
