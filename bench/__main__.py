@@ -17,17 +17,10 @@ from rich.console import Console
 
 from bench import key_flood, native_client, processes, row_state, temporal, without_kafka
 from bench.child import ROOT, ChildFailed
+from bench.comparison.command import PARTITIONS, USERS, Choice, UnknownContestant, measure_peers
 from bench.comparison.contestants import FUGU
 from bench.comparison.data import ALPHABET, write_model
-from bench.comparison.environments import (
-    PARTITIONS,
-    USERS,
-    Choice,
-    NotInstalled,
-    UnknownContestant,
-    environment,
-    measure_peers,
-)
+from bench.comparison.environments import NotInstalled, environment
 from bench.comparison.measuring import Bench, Topics
 from bench.kafka_state import KafkaState, kafka_state_page
 from bench.kafka_state import Settings as KafkaStateSettings

@@ -32,7 +32,7 @@ from fugu.dataflows.pipeline.mechanisms import configure, remarks_of
 from fugu.dataflows.pipeline.policy_changes import policies_relied_on, who_can_change
 from fugu.dataflows.pipeline.source_budget import Promises
 from fugu.dataflows.publishing.promise import promise_of
-from fugu.dataflows.stages.stateful_step import StageKind
+from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.leakage.combined import Topology
 from fugu.operators.mechanism import Mechanism
 

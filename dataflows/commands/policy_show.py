@@ -9,10 +9,11 @@ import typer
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.arguments import AsJson, DocumentPath, Plot
 from fugu.dataflows.commands.output import Terminal, print_json, require_picture
-from fugu.dataflows.policies.course import Course, Hidden, Stretch, first_day, print_course
+from fugu.dataflows.policies.course import Course, Hidden, Stretch, first_day
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.fields import require_known
 from fugu.dataflows.policies.remarks import noise_data, print_noise
+from fugu.dataflows.policies.tables import print_course
 from fugu.operators.swellfish.attribution import Improvement, improvement
 
 _WEEK = 7

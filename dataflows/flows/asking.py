@@ -21,7 +21,8 @@ from fugu.dataflows.kafka.client import Reader
 from fugu.dataflows.kafka.source import GatedSource, KafkaSource, part_name, require_source_offset
 from fugu.dataflows.stages.bounding import Bounded
 from fugu.dataflows.stages.log_entries import ASKING_KEY, Asking, PartialSums
-from fugu.dataflows.stages.private_reports import Gate, Heard, PrivateReports, WaitingStep
+from fugu.dataflows.stages.private_reports import PrivateReports
+from fugu.dataflows.stages.stateful_step import Gate, Heard, WaitingStep
 from fugu.dataflows.state.recovery import resuming
 
 _LOG_STEP = "asked"

@@ -16,7 +16,7 @@ from fugu.dataflows.kinds.families.section import Evaluation, Files, OperatorSec
 from fugu.dataflows.records.values import Values
 from fugu.dataflows.records.visits import AnonymousRecords, Visits
 from fugu.dataflows.stages.stage import Admission
-from fugu.dataflows.stages.stateful_step import StageKind
+from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.dataflows.stages.windows import Gathering
 from fugu.operators.anonymity.anonymization import Anonymization
 from fugu.operators.anonymity.knowledge import LARGEST_WINDOW

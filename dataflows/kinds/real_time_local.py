@@ -16,7 +16,7 @@ from fugu.dataflows.kinds.families.series_budget import (
 from fugu.dataflows.kinds.families.ticks import OneInATick
 from fugu.dataflows.records.series import Series
 from fugu.dataflows.records.values import Values
-from fugu.dataflows.stages.stateful_step import StageKind
+from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 

@@ -8,7 +8,7 @@ from fugu.dataflows.base.metrics import Standing, Told
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.monitoring.notices import Kind, Notice, Unmoved, silences
-from fugu.dataflows.stages.private_reports import Gate
+from fugu.dataflows.stages.stateful_step import Gate
 
 # Notice that values wait in open ticks, and nothing closes these.
 

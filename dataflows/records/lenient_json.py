@@ -1,4 +1,4 @@
-"""Read JSON that holds what no program can: numbers beyond all doubles, halves of surrogate pairs.
+r"""Read JSON that holds what no program can: numbers beyond all doubles, halves of surrogate pairs.
 
 RFC 8259 allows both, and orjson refuses the whole text for either. A record is refused only where
 a field holds one that the pipeline reads. So each of them is replaced by a mark, and orjson looks

@@ -2,11 +2,9 @@
 
 import logging
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
-from functools import partial
 from pathlib import Path
 from typing import Generic
 
@@ -22,21 +20,15 @@ from fugu.dataflows.base.metrics import (
     STREAMS_BY_BUDGET,
     Metrics,
 )
-from fugu.dataflows.base.ticks import CLOSED, TIME, Clock, Ticks
-from fugu.dataflows.records.deduplication import Deduplication
-from fugu.dataflows.stages.displaced import tick_columns
-from fugu.dataflows.stages.per_record import row_columns
-from fugu.dataflows.stages.reports import report_columns
-from fugu.dataflows.stages.series import series_columns
+from fugu.dataflows.base.ticks import CLOSED, TIME, Clock
+from fugu.dataflows.stages.bounding import Bounded
+from fugu.dataflows.stages.log_entries import Asking, PartialSums
+from fugu.dataflows.stages.private_reports import READ, PrivateReports
 from fugu.dataflows.stages.stage import Made, Stage
-from fugu.dataflows.stages.summing import cells
-from fugu.dataflows.stages.windows import window_cells
 from fugu.dataflows.state.row_log import RowLog, partition_of
 from fugu.dataflows.state.row_table import RowTable
 from fugu.dataflows.state.writes_beside import WritesBeside
-from fugu.operators.ldp_ids.reporting import CollectingMechanism
-from fugu.operators.mechanism import AT_THE_END, ExhaustibleMechanism, Mechanism, State
-from fugu.operators.personal_cap import cap_of
+from fugu.operators.mechanism import AT_THE_END, ExhaustibleMechanism
 from fugu.operators.temporal.temporal_perturbation import End
 
 # Count the streams of a partition by what they have spent of their budget.
@@ -237,41 +229,78 @@ class Sanitize(StatefulBatchLogic[Decoded, Made, bytes]):
         return self._log
 
 
-# Name the stages that run operators, so that a section can say which one runs its kind.
+# Run a stage that waits for what is asked of users, and hold records back until it is known.
 
 
-class StageKind(Enum):
-    """Tell how records of a stream are brought to a mechanism."""
+@dataclass(frozen=True)
+class Heard:
+    """Hold what a batch of the internal log asks of users, for one partition of the source."""
 
-    PER_RECORD = "per record"
-    DISPLACED = "displaced in time, per tick, or per record where every record is one"
-    SERIES = "one number per tick"
-    REPORTS = "one report per tick, or per record where every record is one"
-    AGGREGATE = "figures over all users, per tick"
-    WINDOW = "records of all users, anonymised per tick"
+    partition: int
+    asked: tuple[Asking, ...]
 
-    @property
-    def merges(self) -> bool:
-        """Return whether all partitions tell of their ticks, and one merge releases them."""
-        return self in (StageKind.AGGREGATE, StageKind.WINDOW)
 
-    def columns(
-        self, mechanism: Mechanism, ticks: Ticks | None, deduplication: Deduplication | None
-    ) -> Callable[[int], State]:
-        """Return what makes the columns of so many rows in the state of the stage."""
-        if ticks is None:
-            return row_columns(mechanism, deduplication)
-        match self:
-            case StageKind.AGGREGATE if isinstance(mechanism, CollectingMechanism):
-                reporting = mechanism.reporting
-                return lambda rows: {**cells(ticks, rows), **reporting.start(rows)}
-            case StageKind.AGGREGATE:
-                return partial(cells, ticks, cap=cap_of(mechanism))
-            case StageKind.WINDOW:
-                return partial(window_cells, ticks)
-            case StageKind.SERIES:
-                return series_columns(mechanism, ticks)
-            case StageKind.REPORTS:
-                return report_columns(mechanism, ticks)
-            case _:
-                return tick_columns(mechanism, ticks)
+@dataclass(eq=False)
+class Gate:
+    """Tell the source which partitions wait, and how far records have been taken in.
+
+    `positions` holds the offset of the next record that is not in the state. A source that resumes
+    there reads nothing too late; what it reads twice, the stage passes over.
+    """
+
+    positions: dict[int, int] = field(default_factory=dict)
+    waiting: dict[int, tuple[int, float]] = field(default_factory=dict)
+    """The tick that a partition waits with, and since which moment."""
+
+    def note(self, partition: int, position: int, tick: int | None) -> None:
+        """Take in how far a partition has come."""
+        self.positions[partition] = max(position, self.positions.get(partition, 0))
+        if tick is None:
+            self.waiting.pop(partition, None)
+        elif self.waiting.get(partition, (None, 0.0))[0] != tick:
+            self.waiting[partition] = tick, time.monotonic()
+
+
+@dataclass(eq=False)
+class WaitingStep(Sanitize[Bounded[PartialSums]]):
+    """Run the stage over one partition.
+
+    Records that are held back are not in the state: they are read again after a restart.
+    """
+
+    stage: PrivateReports
+    gate: Gate = field(default_factory=Gate, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._held: deque[Decoded] = deque()
+        super().__post_init__()
+
+    def on_batch(self, values: list[Decoded | Heard]) -> tuple[list[Bounded[PartialSums]], bool]:  # type: ignore[override]
+        """Take records and instructions in, in whatever order they come."""
+        out: list[Bounded[PartialSums]] = []
+        for value in values:
+            log = self._log or self._begin(value.partition)
+            if isinstance(value, Decoded):
+                self._held.append(value)
+            else:
+                for asking in value.asked:
+                    self.stage.hear(log.table, asking)
+            out += self._taken_in(value.partition)
+        self._sinks_wait = True
+        return out, StatefulBatchLogic.RETAIN
+
+    def _taken_in(self, partition: int) -> list[Bounded[PartialSums]]:
+        """Go on with what is held back, as far as it goes."""
+        assert self._log is not None
+        out, table, tick = list[Bounded[PartialSums]](), self._log.table, None
+        while self._held and tick is None:
+            decoded = self._held.popleft()
+            with without_values("sanitize", self.topic, partition, decoded.offsets):
+                made, left, tick = self.stage.advance(decoded, table)
+            if left is not None:
+                self._held.appendleft(left)
+            self._measured.made(made, table)
+            if made.partials or made.dead.offsets:
+                out.append(made)
+        self.gate.note(partition, table.clock.get(READ, 0), tick)
+        return out

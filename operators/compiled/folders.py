@@ -21,6 +21,7 @@ _CONSTANTS = [
     _OPERATORS / "budget_units.py",
     _OPERATORS / "columns.py",
     _OPERATORS / "digests.py",
+    _OPERATORS / "randomness.py",
     _OPERATORS / "sip" / "batches" / "sequence_law.py",
     _OPERATORS / "sip" / "hamming_kernel.py",
     _OPERATORS / "sip" / "integer_law.py",

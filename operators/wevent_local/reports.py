@@ -2,13 +2,16 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from fugu.operators.budget_units import in_nats
+from fugu.operators.columns import encode_fields
+from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import (
     ARRIVALS,
     BEYOND_A_WINDOW,
@@ -25,9 +28,10 @@ from fugu.operators.guarantee import (
     Neighbours,
     Point,
 )
-from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.mechanism import Floats, Integers, State, Words
 from fugu.operators.responses.randomized_response import WORDS, Odds
 from fugu.operators.wevent.allocation import Booleans
+from fugu.operators.wevent.pba import Flags, dobrushin, require_share
 
 # Symmetric unary encoding with a budget of each report's own.
 
@@ -295,3 +299,119 @@ def reports_guarantee(epsilon: float, window: int, ticks: ReportTicks | None) ->
         proof=_PROOF,
         finite_precision_delta=0.0,
     )
+
+
+# Remember how many words decide and keep bits, for compiled code, which cannot compute them.
+
+
+MOST_KNOWN = 2**16
+"""Bound the numbers of words that are remembered."""
+
+
+class KnownWords(NamedTuple):
+    """Hold numbers of words, sorted by what they belong to.
+
+    `kept` of 2^64 words keep a bit of a report with a budget in `units`. `wishes` are for a new
+    report that is `offered` so many units, in the case `2 ones + holds` of the one in force.
+    """
+
+    units: Integers
+    kept: Words
+    offered: Integers
+    cases: Integers
+    wishes: Words
+
+    @classmethod
+    def none(cls) -> "KnownWords":
+        """Know nothing."""
+        numbers, words = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)
+        return cls(numbers, words, numbers, numbers, words)
+
+    def with_kept(self, units: int, words: int) -> "KnownWords":
+        """Return the same with the words of a budget."""
+        place = np.searchsorted(self.units, units)
+        if units in self.units[place : place + 1]:
+            return self
+        kept = np.insert(self.kept, place, np.uint64(words))
+        return self._replace(units=np.insert(self.units, place, units), kept=kept)
+
+    def with_wish(self, offered: int, case: int, words: int) -> "KnownWords":
+        """Return the same with the words of a decision."""
+        first, end = (np.searchsorted(self.offered, offered, side) for side in ("left", "right"))
+        place = first + np.searchsorted(self.cases[first:end], case)
+        return self._replace(
+            offered=np.insert(self.offered, place, offered),
+            cases=np.insert(self.cases, place, case),
+            wishes=np.insert(self.wishes, place, np.uint64(words)),
+        )
+
+
+@dataclass(eq=False)
+class WordMemo:
+    """Compute numbers of words when they are missing, and remember some of them."""
+
+    kept_words: Callable[[int], int]
+    wish_words: Callable[[bool, int, int], int]
+    known: KnownWords = field(default_factory=KnownWords.none)
+
+    def learn(self, units: int, case: int) -> None:
+        """Remember the words of a budget and, unless the case is -1, of a decision with it."""
+        known = self.known
+        if len(known.units) + len(known.offered) >= MOST_KNOWN:
+            known = KnownWords.none()
+        known = known.with_kept(units, self.kept_words(units))
+        if case >= 0:
+            words = self.wish_words(case % 2 == 1, case // 2, units)
+            known = known.with_wish(units, case, words)
+        self.known = known
+
+
+# A flag that a public chain gives, by the time since the last report.
+
+
+@dataclass(frozen=True)
+class MarkovSinceReport(Flags):
+    """Flag a position while the chain still links it with the last report.
+
+    That is so if the Dobrushin coefficient of the matrix to the power m reaches the threshold, for
+    the m positions since the last report, and at most `window` of them. It never grows with m, so
+    the chain links positions up to some m, and none beyond. Without a report, nothing is flagged.
+    Row i, column j of `matrix` is P(next = j given now = i).
+
+    >>> flags = MarkovSinceReport(((0.9, 0.1), (0.1, 0.9)), window=4)
+    >>> flags.now({"since": np.array([0, 1, 2, 3, 4, 9])}).tolist()
+    [False, True, True, True, False, False]
+
+    Source: PBA specification, section 2.3.
+    """
+
+    matrix: tuple[tuple[float, ...], ...]
+    window: int
+    threshold: float = 0.5
+    links: tuple[bool, ...] = field(init=False)
+    """Say whether a report so many positions ago, 0 to `window`, still is linked."""
+
+    def __post_init__(self) -> None:
+        take_whole_numbers(self)
+        require_share("threshold", self.threshold)
+        linked, power = 0, [list(row) for row in self.matrix]
+        while linked < self.window and dobrushin(power) >= self.threshold:
+            linked += 1
+            power = _product(power, self.matrix)
+        links = (False, *[True] * linked, *[False] * (self.window - linked))
+        object.__setattr__(self, "links", links)
+
+    def now(self, state: State) -> Booleans:
+        return np.asarray(np.array(self.links)[np.minimum(state["since"], self.window)])
+
+    def identity(self) -> bytes:
+        return encode_fields("markov since the last report", bytes(self.links))
+
+
+def _product(one: list[list[float]], other: tuple[tuple[float, ...], ...]) -> list[list[float]]:
+    """Return the matrix product, each row brought to the sum of 1 again."""
+    columns = list(zip(*other, strict=True))
+    rows = [
+        [sum(a * b for a, b in zip(row, column, strict=True)) for column in columns] for row in one
+    ]
+    return [[entry / sum(row) for entry in row] for row in rows]

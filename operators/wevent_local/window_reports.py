@@ -30,13 +30,13 @@ from fugu.operators.randomness import KeyedDraws, draws_of
 from fugu.operators.sip.inputs import bound_to, checked_symbols, digest_table
 from fugu.operators.wevent.allocation import Booleans, Offer, Rule
 from fugu.operators.wevent.pba import NEVER, Flags
-from fugu.operators.wevent_local.compiled_reports import WordMemo
 from fugu.operators.wevent_local.reports import (
     Dissimilarity,
     LaplaceDissimilarity,
     ReportTicks,
     ResponseDissimilarity,
     UnaryReports,
+    WordMemo,
     reports_guarantee,
 )
 

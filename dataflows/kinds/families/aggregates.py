@@ -17,7 +17,7 @@ from fugu.dataflows.records.contributions import Contributions, Figures
 from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.records.values import Values
 from fugu.dataflows.stages.stage import Admission
-from fugu.dataflows.stages.stateful_step import StageKind
+from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.dataflows.stages.summing import Summing
 from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE
 from fugu.operators.personal_cap import PersonalCap

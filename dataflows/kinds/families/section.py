@@ -14,7 +14,7 @@ from fugu.dataflows.base.section import Section
 from fugu.dataflows.base.ticks import MILLISECOND, Ticks
 from fugu.dataflows.kinds.families.leakage import TemporalLeakage
 from fugu.dataflows.records.values import Values
-from fugu.dataflows.stages.stateful_step import StageKind
+from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.budget import without_budget
 from fugu.operators.leakage.combined import about_one_value
 from fugu.operators.mechanism import Array, Mechanism

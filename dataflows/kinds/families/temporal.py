@@ -15,7 +15,7 @@ from fugu.dataflows.kinds.families.section import Files, OperatorSection
 from fugu.dataflows.kinds.families.ticks import EventTimeTicks
 from fugu.dataflows.records.payloads import NullValue, Payloads
 from fugu.dataflows.records.values import Values
-from fugu.dataflows.stages.stateful_step import StageKind
+from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.responses.randomized_response import LARGEST_EPSILON
 from fugu.operators.temporal.dispatch_law import LARGEST_K, Costs

@@ -12,7 +12,7 @@ from fugu.dataflows.kinds.families.symbols import AlphabetOperator
 from fugu.dataflows.kinds.families.ticks import OneInATick
 from fugu.dataflows.records.symbols import SymbolReports
 from fugu.dataflows.records.values import Values
-from fugu.dataflows.stages.stateful_step import StageKind
+from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.wevent_local.reports import ReportTicks

@@ -28,7 +28,7 @@ from fugu.dataflows.pipeline.guarantee_text import (
 )
 from fugu.dataflows.pipeline.policy_changes import policies_relied_on, who_can_change
 from fugu.dataflows.pipeline.source_section import TimestampField
-from fugu.dataflows.stages.stateful_step import StageKind
+from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.guarantee import Guarantee
 
 _KEYS = {

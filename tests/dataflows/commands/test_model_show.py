@@ -72,7 +72,7 @@ def test_a_chain_of_second_order_is_shown_and_simulated_the_same_each_time(
 
 def test_people_read_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "model.json"
-    learned = {"source": "a survey", "date": "2024-05-01"}
+    learned = {"source": "a survey", "date": "2024-05-01", "alphabet": "sorted"}
     path.write_bytes(orjson.dumps(SPARSE | {"learned": learned, "description": "Zones."}))
     show(path, ["4.0"], rows=9, as_json=False)
     said = " ".join(capsys.readouterr().out.split())

@@ -32,7 +32,7 @@ from fugu.dataflows.monitoring.notices import (
     TimeUnits,
 )
 from fugu.dataflows.records.json_fields import Format
-from fugu.dataflows.stages.private_reports import Gate
+from fugu.dataflows.stages.stateful_step import Gate
 
 HOUR = 3_600_000
 TICKS = Ticks(width=HOUR, grace=0, max_jump=100)

@@ -13,8 +13,10 @@ from fugu.operators.swellfish.changes import Standing
 
 
 def _no_notice(patch: pytest.MonkeyPatch) -> None:
+    admit = decisions.admit
+
     def without(admitted: Any, change: Any, now: int, notice: int, ticks: int) -> Any:
-        return decisions.admit(admitted, change, now, 0, ticks)
+        return admit(admitted, change, now, 0, ticks)
 
     patch.setattr(decisions, "admit", without)
 

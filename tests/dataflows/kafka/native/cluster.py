@@ -4,8 +4,8 @@ import ctypes
 
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.kafka.connection import Connection
-from fugu.dataflows.kafka.native.availability import MockCluster
 from fugu.dataflows.kafka.native.library import LoginTroubles, library
+from fugu.dataflows.kafka.native.self_test import MockCluster
 from fugu.dataflows.kafka.native.settings import WRITING, Settings, settings_of
 from fugu.dataflows.kafka.native.writer import NativeTransactionalWriter, NativeWriter
 

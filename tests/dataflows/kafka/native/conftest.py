@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fugu.dataflows.kafka.native.availability import MockCluster
+from fugu.dataflows.kafka.native.self_test import MockCluster
 from tests.dataflows.kafka.native.cluster import PARTITIONS, TOPIC, FaultyCluster
 from tests.dataflows.kafka.native.filled_topics import Topics
 

@@ -10,9 +10,9 @@ from confluent_kafka import Producer
 
 from fugu.dataflows.base.batches import Batch, Header
 from fugu.dataflows.kafka.connection import Connection
-from fugu.dataflows.kafka.native.availability import MockCluster
 from fugu.dataflows.kafka.native.consumer import Consumer
 from fugu.dataflows.kafka.native.messages import Messages
+from fugu.dataflows.kafka.native.self_test import MockCluster
 from fugu.dataflows.kafka.native.settings import READING, settings_of
 
 PATIENCE_SECONDS = 30.0

@@ -66,13 +66,13 @@ def test_a_neighbour_that_is_nested_deeply_stops_nobody(tmp_path: Path) -> None:
 
 def test_a_null_is_refused_or_no_value(tmp_path: Path) -> None:
     assert through(tmp_path, [b"null"]).dead == [(0, "wrong_type", "bpm")]
-    run = through(tmp_path, [b"null"] * 10, null="as_none")
+    run = through(tmp_path, [b"null"] * 10, when_null="as_none")
     assert not run.dead
     assert {orjson.loads(value)["empty"] for _, value, *_ in run.releases} == {True}
 
 
 def test_several_fields_are_one_payload_with_one_delay(tmp_path: Path) -> None:
-    file = pipeline_file(tmp_path, {"value": ["bpm", "spo2"]}, FIRST | {"null": "as_none"})
+    file = pipeline_file(tmp_path, {"value": ["bpm", "spo2"]}, FIRST | {"when_null": "as_none"})
     record = b'{"at": 1, "bpm": %d, "spo2": %d, "device": "x"}'
     run = Running(file).feed([(b"a", record % (n, -n)) for n in range(20)])
     values = [orjson.loads(value)["value"] for _, value, *_ in run.releases]

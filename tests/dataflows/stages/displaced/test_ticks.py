@@ -124,7 +124,7 @@ def test_every_value_leaves_once_within_the_window(tmp_path: Path) -> None:
 def test_several_records_of_a_stream_in_a_tick(
     several: str, value: object, dead: int, tmp_path: Path
 ) -> None:
-    run = running(tmp_path, ticks={"several": several}, null="as_none")
+    run = running(tmp_path, ticks={"several": several}, when_null="as_none")
     records = [message("a", 7_000 + at, v) for at, v in enumerate([1, None, 3])]
     others = [message("a", second * 1000, None) for second in (*range(7), *range(8, 30))]
     run.feed([*others[:7], *records, *others[7:]])

@@ -107,7 +107,7 @@ def test_records_that_were_sent_twice_are_one_tick(tmp_path: Path) -> None:
 
 
 def test_a_record_without_a_value_is_a_tick_without_one(tmp_path: Path) -> None:
-    file = pipeline_file(tmp_path, {}, {"null": "as_none"})
+    file = pipeline_file(tmp_path, {}, {"when_null": "as_none"})
     messages = [
         (b"a", b'{"at": %d, "bpm": %s}' % (n, b"7" if n % 4 else b"null")) for n in range(40)
     ]
