@@ -21,7 +21,8 @@ from bench.comparison.command import PARTITIONS, USERS, Choice, UnknownContestan
 from bench.comparison.contestants import FUGU
 from bench.comparison.data import ALPHABET, write_model
 from bench.comparison.environments import NotInstalled, environment
-from bench.comparison.measuring import Bench, Topics
+from bench.comparison.measuring import Bench
+from bench.comparison.topics import Topics
 from bench.kafka_state import KafkaState, kafka_state_page
 from bench.kafka_state import Settings as KafkaStateSettings
 from bench.key_flood import flood_page

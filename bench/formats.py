@@ -19,7 +19,8 @@ from rich.table import Table
 
 from bench.comparison.contestants import FUGU, Place
 from bench.comparison.data import ALPHABET, Writing, stream_of, write_model
-from bench.comparison.measuring import Speed, Topics, Watched, speed
+from bench.comparison.measuring import Speed, Watched, speed
+from bench.comparison.topics import Topics
 from bench.decoding import (
     AVRO_OF_STREAM,
     PROTOBUF_OF_STREAM,

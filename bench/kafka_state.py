@@ -19,7 +19,8 @@ from confluent_kafka import Consumer, TopicPartition
 from bench.child import ChildFailed
 from bench.comparison.contestants import FUGU, Fugu, Place
 from bench.comparison.data import ALPHABET, Writing, fill, stream_of, write_model
-from bench.comparison.measuring import Topics, Watched, speed
+from bench.comparison.measuring import Watched, speed
+from bench.comparison.topics import Topics
 from bench.grid import Grid, figures
 from bench.page import Page
 from bench.stream import key_of

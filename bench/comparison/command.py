@@ -7,9 +7,10 @@ from pathlib import Path
 
 from bench.comparison.contestants import JOB, OPERATORS, Contestant
 from bench.comparison.data import ALPHABET, write_model
-from bench.comparison.measuring import Bench, Topics
+from bench.comparison.measuring import Bench
 from bench.comparison.report import draw, peers_page
 from bench.comparison.rounds import Settings, measure_all
+from bench.comparison.topics import Topics
 from bench.page import Page
 
 USERS = 10_000

@@ -13,7 +13,7 @@ import numpy as np
 import orjson
 
 from bench.comparison.data import Truth
-from bench.comparison.measuring import Topics
+from bench.comparison.topics import Topics
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 

@@ -15,7 +15,8 @@ import orjson
 from bench.child import ChildFailed
 from bench.comparison.contestants import FUGU, OPERATORS, Fugu, Place
 from bench.comparison.data import ALPHABET, STAYS, TICK_MILLISECONDS, Writing, model_document
-from bench.comparison.measuring import Topics, Watched
+from bench.comparison.measuring import Watched
+from bench.comparison.topics import Topics
 from bench.stream import key_of
 from fugu.operators.mechanism import Integers
 
