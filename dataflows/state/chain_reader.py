@@ -40,6 +40,8 @@ class ChainReader(Generic[Table]):
         self._harmed_fingerprint = self._harmed_blocks = False
         self._pieces: list[bytes] = []
         self._open: Place | None = None
+        self._torn: Place | None = None
+        """The last piece of a next block whose beginning is not there."""
         self._problem = ""
         self._other: OtherVersion | None = None
 
@@ -83,8 +85,9 @@ class ChainReader(Generic[Table]):
 
     def require_whole(self) -> None:
         """Raise `StartRefused` where a record of the chain is missing, or is another one."""
-        if self._open is not None and not self._problem:
-            self._problem = f"block {_name(self._open)} is not whole"
+        unfinished = self._open or self._torn
+        if unfinished is not None and not self._problem:
+            self._problem = f"block {_name(unfinished)} is not whole"
         if self._other is not None:
             raise self._other
         if self._problem:
@@ -98,10 +101,13 @@ class ChainReader(Generic[Table]):
         if (place.generation, place.number) == (self.chain.generation, self.chain.number):
             return  # written once more, because something else came between its records
         if place.piece == 0 and self._follows(place) and self._may_begin(place):
-            self._pieces, self._open = [value], place
+            self._pieces, self._open, self._torn = [value], place, None
         elif self._open is not None and place == _next(self._open):
             self._pieces.append(value)
             self._open = place
+        elif self._open is None and self._follows(place):
+            self._torn = place  # written once more further on, and Kafka has removed its beginning
+            return
         else:
             self._problem = self._problem or f"block {_name(place)} is out of its order"
             return
@@ -110,8 +116,9 @@ class ChainReader(Generic[Table]):
             self._pieces, self._open = [], None
 
     def _may_begin(self, place: Place) -> bool:
-        """Return whether no other block is open; one may begin once more."""
-        return self._open is None or place.number == 0 or self._open.number == place.number
+        """Return whether no other block is unfinished; one may begin once more."""
+        begun = self._open or self._torn
+        return begun is None or place.number == 0 or begun.number == place.number
 
     def _follows(self, place: Place) -> bool:
         if place.number == 0:
