@@ -39,6 +39,8 @@ class ChainReader(Generic[Table]):
         """The number of records that the pipeline has not written."""
         self._harmed_fingerprint = self._harmed_blocks = False
         self._pieces: list[bytes] = []
+        self._last: list[bytes] = []
+        """The pieces of the last block."""
         self._open: Place | None = None
         self._torn: Place | None = None
         """The last piece of a next block whose beginning is not there."""
@@ -99,7 +101,10 @@ class ChainReader(Generic[Table]):
 
     def _take_piece(self, place: Place, value: bytes) -> None:
         if (place.generation, place.number) == (self.chain.generation, self.chain.number):
-            return  # written once more, because something else came between its records
+            # It is written once more where something else came between its records.
+            if self._last[place.piece : place.piece + 1] != [value]:
+                self._problem = self._problem or f"block {_name(place)} is there with other content"
+            return
         if place.piece == 0 and self._follows(place) and self._may_begin(place):
             self._pieces, self._open, self._torn = [value], place, None
         elif self._open is not None and place == _next(self._open):
@@ -113,7 +118,7 @@ class ChainReader(Generic[Table]):
             return
         if place.piece == place.pieces - 1:
             self._take_block(place, b"".join(self._pieces))
-            self._pieces, self._open = [], None
+            self._last, self._pieces, self._open = self._pieces, [], None
 
     def _may_begin(self, place: Place) -> bool:
         """Return whether no other block is unfinished; one may begin once more."""

@@ -209,6 +209,19 @@ def test_a_block_that_was_written_once_more_behind_records_of_others_counts_once
         assert reader.header.position == 1
 
 
+def test_a_second_owner_that_wrote_a_block_of_the_same_number_is_found() -> None:
+    """Each of them spends budgets that the other does not know of."""
+    table, chain = fresh(), Chain(0)
+    log = [*chain.append(table, progress(0)), *chain.append(table, progress(1))]
+    (key, value), second = log[-1], Chain(0)
+    second.append(fresh(), progress(0))
+    [(same, differs)] = second.append(fresh(), progress(2))
+    assert (same, value != differs) == (key, True)
+    read([*log, (key, value)]).require_whole()
+    with pytest.raises(StartRefused, match="with other content"):
+        read([*log, (key, differs)]).require_whole()
+
+
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_block_that_was_written_once_more_counts_wherever_compaction_has_come_to(
