@@ -23,10 +23,11 @@ _ANSWER_SECONDS = 120.0
 _AGAIN_SECONDS = 0.1
 
 _STATE_IS_GONE = (
-    "The budgets that were counted there are gone with it. Where the source and the sink still "
-    "hold everything, write a file with state.store: disk, make the state again with fugu state "
-    "rebuild, and move it into another state.topic with fugu state move: that keeps all budgets. "
-    "Starting without it would reset them."
+    "The budgets that were counted there are gone with it. Where releases follow records one by "
+    "one, and the source and the sink still hold everything, write a file with state.store: disk, "
+    "make the state again with fugu state rebuild, and move it into another state.topic with fugu "
+    "state move: that keeps all budgets. Aggregates and streams in ticks cannot be made again: "
+    "restore the topic itself, with its topic id. Starting without it would reset all budgets."
 )
 
 

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from fugu.dataflows.base.errors import KafkaUnavailable, StartRefused
-from fugu.dataflows.kafka.client import Client
+from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.state import same_topics
 from fugu.dataflows.state.same_topics import SameTopics
 from tests.dataflows.state.fingerprints import FINGERPRINT
@@ -58,3 +58,22 @@ def test_a_broker_that_does_not_know_its_topics_at_first_is_asked_again(
 def test_a_topic_that_stays_unknown_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StartRefused, match="is not there any more, so nothing more is committed"):
         same(monkeypatch, AWAY, EMPTY).require()
+
+
+def test_a_lost_state_is_not_to_be_made_again_where_no_command_can() -> None:
+    """`fugu state rebuild` refuses what is not released record by record."""
+    client = cast(Client, _Anew())
+    state = Topic("zones.state", "old", 2, None)
+    with pytest.raises(StartRefused) as refused:
+        SameTopics(client, FINGERPRINT, state).require()
+    text = str(refused.value)
+    assert text.startswith("topic zones.state (state.topic) was deleted and created again")
+    assert "Where releases follow records one by one" in text
+    assert "Aggregates and streams in ticks cannot be made again" in text
+
+
+class _Anew:
+    """A broker where the state topic alone is another one."""
+
+    def identities(self, names: Sequence[str]) -> dict[str, str | None]:
+        return {name: FINGERPRINT.identities.get(name, "new") for name in names}
