@@ -91,22 +91,22 @@ class CoveringIntake(Intake):
             self._demand = Demand(log, plan.wait, plan.end(stop), stop)
 
     def next(self, owned: Mapping[int, Own]) -> list[tuple[Own, Batch]]:
-        """Return what has arrived, and a mark behind it."""
-        taken = super().next(owned)
-        if self._demand is not None and not taken and self._is_committed(owned):
+        """Return what has arrived, and before it a mark behind what arrived earlier.
+
+        A mark behind changes in one transaction would be a lie if it is copied, and they never
+        count. So it comes right after a cut, and more changes may follow it, however many arrive.
+        """
+        marked = list[tuple[Own, Batch]]()
+        if self._demand is not None and self._is_committed(owned):
             covers = self._demand.covered_by(self._reader.position(_PARTITION))
             if covers is not None:
                 mark = Covering(_PARTITION, [], [], [], [], [], covers=covers)
-                taken.append((owned[_PARTITION], mark))
-        return taken
+                marked.append((owned[_PARTITION], mark))
+        return [*marked, *super().next(owned)]
 
     @staticmethod
     def _is_committed(owned: Mapping[int, Own]) -> bool:
-        """Return whether every change that was read is committed.
-
-        A mark beside changes in one transaction would be a lie if it is copied, and they never
-        count.
-        """
+        """Return whether every change that was read is committed."""
         return _PARTITION in owned and not owned[_PARTITION].touched
 
     def close(self) -> None:

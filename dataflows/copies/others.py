@@ -18,16 +18,21 @@ class Others:
     keys: frozenset[bytes] = frozenset()
 
 
-def others_between(state: StateTopic, partition: int, start: int, put: Put) -> Others:
-    """Return what others have written to a partition of a state from an offset on, where this copy
-    has put records into a transaction that is open.
+def others_between(
+    state: StateTopic, partition: int, expected: int, put: Put, marks: int = 0
+) -> Others:
+    """Return what others have written to a partition of a state, where this copy has put records
+    into a transaction that is open.
+
+    They were expected at an offset, behind so many marks of this copy. What others write before a
+    mark moves it on, so that they may be at its offset.
 
     Raises `StartRefused` if something of it is committed state: then another owner spends the
     budgets. What does not bear the seal of the pipeline is of no owner, and counts for nothing.
     """
-    if put.end - start == put.written:
+    if put.end - expected == put.written:
         return Others()
-    topic = state.topic.name
+    topic, start = state.topic.name, expected - marks
     with closing(state.client.reader(topic)) as reader:
         bounds = reader.bounds([partition])[partition]
         for batch in reader.read_range(partition, start, min(put.end, bounds.end)):

@@ -17,7 +17,8 @@ class Owned(Generic[Table]):
 
     `position` is the next source offset that is not in the table, and `epoch` the leader epoch of
     the record before it, where that is known. `end` is where the next record in the partition of
-    the state is expected, which begins with its `fingerprint`. A partition that was just taken over
+    the state is expected, behind so many `marks` of this copy; the partition begins with its
+    `fingerprint`. A partition that was just taken over
     is `touched`, so that a block names its owner at once. With the last block before it is given
     up, it has `left`.
     """
@@ -33,6 +34,7 @@ class Owned(Generic[Table]):
     finished: bool = False
     left: bool = False
     epoch: int | None = None
+    marks: int = 0
     _renewed: bool = False
 
     def renew(self) -> None:

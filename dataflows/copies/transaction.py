@@ -84,9 +84,9 @@ class Transaction:
         """Return whether somebody else has written to this partition of the state, with keys of
         records that count and are not behind that."""
         topic, partition = self._state.topic.name, self._place(owned)
-        others = others_between(self._state, partition, owned.end, put)
+        others = others_between(self._state, partition, owned.end, put, owned.marks)
         self._plan.metrics.add(FOREIGN_WRITES, others.count, topic, partition)
-        owned.end = put.end + _MARKER
+        owned.end, owned.marks = put.end + _MARKER, _MARKER
         behind = {key for key, _ in block}
         counting = {FINGERPRINT, *owned.chain.keys} if others.count else frozenset[bytes]()
         return bool(others.keys & counting - behind)

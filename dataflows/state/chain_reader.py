@@ -39,7 +39,11 @@ class ChainReader(Generic[Table]):
         """The number of records that the pipeline has not written."""
         self._harmed_fingerprint = self._harmed_blocks = False
         self._pieces: list[bytes] = []
+        self._last: list[bytes] = []
+        """The pieces of the last block."""
         self._open: Place | None = None
+        self._torn: Place | None = None
+        """The last piece of a next block whose beginning is not there."""
         self._problem = ""
         self._other: OtherVersion | None = None
 
@@ -83,8 +87,9 @@ class ChainReader(Generic[Table]):
 
     def require_whole(self) -> None:
         """Raise `StartRefused` where a record of the chain is missing, or is another one."""
-        if self._open is not None and not self._problem:
-            self._problem = f"block {_name(self._open)} is not whole"
+        unfinished = self._open or self._torn
+        if unfinished is not None and not self._problem:
+            self._problem = f"block {_name(unfinished)} is not whole"
         if self._other is not None:
             raise self._other
         if self._problem:
@@ -96,22 +101,29 @@ class ChainReader(Generic[Table]):
 
     def _take_piece(self, place: Place, value: bytes) -> None:
         if (place.generation, place.number) == (self.chain.generation, self.chain.number):
-            return  # written once more, because something else came between its records
+            # It is written once more where something else came between its records.
+            if self._last[place.piece : place.piece + 1] != [value]:
+                self._problem = self._problem or f"block {_name(place)} is there with other content"
+            return
         if place.piece == 0 and self._follows(place) and self._may_begin(place):
-            self._pieces, self._open = [value], place
+            self._pieces, self._open, self._torn = [value], place, None
         elif self._open is not None and place == _next(self._open):
             self._pieces.append(value)
             self._open = place
+        elif self._open is None and self._follows(place):
+            self._torn = place  # written once more further on, and Kafka has removed its beginning
+            return
         else:
             self._problem = self._problem or f"block {_name(place)} is out of its order"
             return
         if place.piece == place.pieces - 1:
             self._take_block(place, b"".join(self._pieces))
-            self._pieces, self._open = [], None
+            self._last, self._pieces, self._open = self._pieces, [], None
 
     def _may_begin(self, place: Place) -> bool:
-        """Return whether no other block is open; one may begin once more."""
-        return self._open is None or place.number == 0 or self._open.number == place.number
+        """Return whether no other block is unfinished; one may begin once more."""
+        begun = self._open or self._torn
+        return begun is None or place.number == 0 or begun.number == place.number
 
     def _follows(self, place: Place) -> bool:
         if place.number == 0:

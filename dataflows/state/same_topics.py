@@ -23,10 +23,11 @@ _ANSWER_SECONDS = 120.0
 _AGAIN_SECONDS = 0.1
 
 _STATE_IS_GONE = (
-    "The budgets that were counted there are gone with it. Where the source and the sink still "
-    "hold everything, write a file with state.store: disk, make the state again with fugu state "
-    "rebuild, and move it into another state.topic with fugu state move: that keeps all budgets. "
-    "Starting without it would reset them."
+    "The budgets that were counted there are gone with it. Where releases follow records one by "
+    "one, and the source and the sink still hold everything, write a file with state.store: disk, "
+    "make the state again with fugu state rebuild, and move it into another state.topic with fugu "
+    "state move: that keeps all budgets. Aggregates and streams in ticks cannot be made again: "
+    "restore the topic itself, with its topic id. Starting without it would reset all budgets."
 )
 
 
@@ -122,8 +123,9 @@ class SameTopics:
 
     def _found(self) -> dict[str, str | None]:
         """Ask Kafka until it answers; once more where it does not know a topic, which may be for a
-        moment after a broker has begun."""
+        moment after a broker has begun, however long nothing answered before."""
         first, warned = time.monotonic(), False
+        missing_since: float | None = None
         while True:
             began = time.monotonic()
             try:
@@ -133,10 +135,11 @@ class SameTopics:
                     raise
                 if not warned:
                     log.warning("nothing is committed until topics can be looked at: %s", error)
-                warned = True
+                warned, missing_since = True, None
             else:
                 self._looked_at = began
-                if began - first >= _PATIENCE_SECONDS or None not in found.values():
+                missing_since = began if missing_since is None else missing_since
+                if None not in found.values() or began - missing_since >= _PATIENCE_SECONDS:
                     return found
             time.sleep(_AGAIN_SECONDS)
 

@@ -333,6 +333,35 @@ def test_a_copy_goes_on_while_a_stranger_takes_its_blocks_back(
     house.require_one_outcome_each()
 
 
+def test_what_a_stranger_takes_back_while_a_cut_is_committed_is_written_again(
+    make: Callable[..., House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stands between the last block and the mark of its transaction, where no block will be."""
+    house, commit = make(1), NativeCopyWriter.commit
+    copy = house.first()
+    take_in(copy, house.feed())
+    copy.cut()
+    generation, count = copy.owned[0].chain.generation, foreign(house)
+
+    def late(writer: NativeCopyWriter) -> None:
+        take_back_what_it_belongs_to(house, 0)
+        commit(writer)
+
+    take_in(copy, house.feed())
+    with monkeypatch.context() as once:
+        once.setattr(NativeCopyWriter, "commit", late)
+        copy.cut()
+    take_in(copy, house.feed())
+    copy.cut()
+    assert foreign(house) == count + 1
+    copy.cut()
+    assert copy.owned[0].chain.generation == generation + 1
+    wait_for_compaction(house, [0])
+    take_in(house.successor(), house.feed())
+    house.copies.running[0].cut()
+    house.require_one_outcome_each()
+
+
 def test_a_stranger_that_writes_between_the_pieces_of_a_block_spoils_none(
     make: Callable[..., House], monkeypatch: pytest.MonkeyPatch
 ) -> None:

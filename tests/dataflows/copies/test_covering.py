@@ -115,8 +115,25 @@ class Place:
     epoch: int | None = None
 
 
-def test_no_mark_is_in_a_transaction_with_changes_which_may_be_aborted(owner: Owner) -> None:
-    """Somebody who has seen it there would write a copy, and the changes would never count."""
+class Busy(Read):
+    """A topic of policies to which somebody writes all the time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at = 10
+
+    def poll(self, max_records: int) -> list[Batch]:
+        self.at += 1
+        return [Batch(0, [self.at - 1], [1], [b"rule"], [b"{}"], [[]])]
+
+    def position(self, partition: int) -> int:
+        return self.at
+
+    def epoch(self, partition: int) -> None:
+        return None
+
+
+def intake_over(owner: Owner, policies: Read) -> CoveringIntake:
     plan = SimpleNamespace(
         fingerprint=SimpleNamespace(source_topic=TOPIC),
         max_batch=10,
@@ -124,8 +141,33 @@ def test_no_mark_is_in_a_transaction_with_changes_which_may_be_aborted(owner: Ow
         metrics=Metrics(),
     )
     times = ReleaseTimes(TOPIC, plan.metrics)
-    intake = CoveringIntake(cast("PoliciesPlan", plan), cast("Reader", Read()), times)
-    intake._demand, own = owner.demand, Place()
+    intake = CoveringIntake(cast("PoliciesPlan", plan), cast("Reader", policies), times)
+    intake._demand = owner.demand
+    return intake
+
+
+def test_changes_that_never_cease_hold_up_no_mark(owner: Owner) -> None:
+    """Whoever may write to the topic, be it nothing but rubbish, would hold up all figures."""
+    intake, own, marks = intake_over(owner, Busy()), Place(touched=False), list[int]()
+
+    def is_marked_after_a_cut() -> bool:
+        own.touched = False
+        for _ in range(3):
+            before = own.position
+            for number, (_, batch) in enumerate(intake.next({0: own})):
+                if isinstance(batch, Covering):
+                    assert (number, own.position, own.touched) == (0, before, False)
+                    marks.append(batch.covers)
+                intake.taken_in(own, batch)
+        return bool(marks)
+
+    until(is_marked_after_a_cut)
+    assert marks == [9]
+
+
+def test_no_mark_is_in_a_transaction_with_changes_which_may_be_aborted(owner: Owner) -> None:
+    """Somebody who has seen it there would write a copy, and the changes would never count."""
+    intake, own = intake_over(owner, Read()), Place()
     until(lambda: owner.policies.asked == 1)
     assert [intake.next({0: own}) for _ in range(50)] == [[]] * 50
     own.touched = False

@@ -209,6 +209,44 @@ def test_a_block_that_was_written_once_more_behind_records_of_others_counts_once
         assert reader.header.position == 1
 
 
+def test_a_second_owner_that_wrote_a_block_of_the_same_number_is_found() -> None:
+    """Each of them spends budgets that the other does not know of."""
+    table, chain = fresh(), Chain(0)
+    log = [*chain.append(table, progress(0)), *chain.append(table, progress(1))]
+    (key, value), second = log[-1], Chain(0)
+    second.append(fresh(), progress(0))
+    [(same, differs)] = second.append(fresh(), progress(2))
+    assert (same, value != differs) == (key, True)
+    read([*log, (key, value)]).require_whole()
+    with pytest.raises(StartRefused, match="with other content"):
+        read([*log, (key, differs)]).require_whole()
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_block_that_was_written_once_more_counts_wherever_compaction_has_come_to(
+    number: int,
+) -> None:
+    """Pieces of its first copy stay behind those that are removed."""
+    table, chain, random = fresh(), Chain(0), Random(3)
+    log = [*chain.append(table, progress(0))] if number else []
+    for _ in range(30):
+        grow(table, random)
+    block = chain.append(table, progress(1))
+    assert len(block) > 2
+    twice = [*log, *block, (b"something", b"else"), *block]
+    for end in range(len(twice)):
+        last = {key: place for place, (key, _) in enumerate(twice[:end])}
+        kept = [one for place, one in enumerate(twice[:end]) if last[one[0]] == place]
+        reader = read([*kept, *twice[end:]])
+        reader.require_whole()
+        assert len(reader.table) == len(table)
+        torn = read([*kept, *twice[end : len(log) + len(block) + 1]])
+        if len(kept) < end:
+            with pytest.raises(StartRefused, match="is not whole"):
+                torn.require_whole()
+
+
 def test_a_block_says_that_its_partition_was_given_up_and_otherwise_nothing_of_it() -> None:
     """So that blocks of streams, which never say it, stay as they were."""
     table, chain = fresh(), Chain(0)
