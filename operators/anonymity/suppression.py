@@ -226,7 +226,7 @@ def suppressed(table: Table, virtual: Integers, *, people: int, known_points: in
     Source: anonymisation specification, section 3; Hemkumar (2021), algorithm 4.3, in the only
     reading that gives Table 4.3.
     """
-    from fugu.operators.anonymity.compiled_board import Stage, suppress
+    from fugu.operators.anonymity.compiled_suppression import Stage, suppress
 
     _, first, group = np.unique(virtual, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))[group.ravel()]
@@ -291,7 +291,7 @@ def repaired(table: Table, kept: Booleans, categories: Integers, limits: Limits)
 
     Source: anonymisation specification, section 4.
     """
-    from fugu.operators.anonymity.compiled_board import repair
+    from fugu.operators.anonymity.compiled_suppression import repair
 
     left = table.with_points(kept)
     board, log = board_of(left, categories, limits), log_for(left, limits)

@@ -14,9 +14,8 @@ from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Draws, Floats, Inputs, Integers, Releases, State
 from fugu.operators.noise.gaussian import VARIANCE
 from fugu.operators.personal_cap import PersonalCap
+from fugu.operators.realtime.measurement import DECLARED, FILTER_WEIGHTS
 from fugu.operators.realtime.real_time_release import (
-    DECLARED,
-    FILTER_WEIGHTS,
     DeclaredModel,
     Presentation,
     presented,

@@ -18,7 +18,7 @@ from fugu.dataflows.base.section import Section, named_file
 from fugu.dataflows.files.alphabet_file import read_matrix
 from fugu.operators.leakage.correlation import TemporalCorrelation
 from fugu.operators.wevent.pba import Flags, Markov, Released, Schedule, dobrushin
-from fugu.operators.wevent_local.compiled_reports import MarkovSinceReport
+from fugu.operators.wevent_local.compiled_rules import MarkovSinceReport
 
 Share = Annotated[float, Field(gt=0, le=1, strict=False)]
 
