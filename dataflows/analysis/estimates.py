@@ -291,7 +291,7 @@ def about_model(
     if not check.alarm:
         return (
             f"model check: no alarm over {check.symbols:,} released symbols (level "
-            f"{check.level:.0%}); it does not see what noise hides",
+            f"{check.level:.0%}); noise may hide that a model is wrong",
         )
     worst, names = check.deviations[0], [str(symbol) for symbol in alphabet]
     if isinstance(inner, RepeatingMechanism):

@@ -131,11 +131,11 @@ _MOST_ROWS = 40
 def print_noise(
     console: Console, document: PolicyDocument, found: Attribution, compared: Improvement | None
 ) -> None:
-    """Print expected noise, whose it is, and what it would be without policies."""
+    """Print the expected noise, by collection and policy, and the noise without any policies."""
     if compared is None:
         console.print("\nNothing is hidden in these days: every tick can be published exactly.")
         return
-    console.print("\n[bold]Whose noise it is[/bold]")
+    console.print("\n[bold]Noise by collection and policy[/bold]")
     console.print(noise_table(document, found))
     console.print()
     query = document.section.query

@@ -257,15 +257,17 @@ def measured_rows(
 
 TOTALS = Point(
     "factorised-noise",
-    "noise is added to mixed values, of which all releases are post-processing; neighbours differ "
-    "by at most {squares:,} squared steps of noise in all ticks together, rounding included, and "
-    "finite precision is part of delta",
+    "noise is added to mixed values, and all releases are post-processing of these; in all ticks "
+    "together, mixed values of neighbouring inputs have a squared L2 distance of at most "
+    "{squares:,} in grid steps of the noise, rounding included, and finite precision is part of "
+    "delta",
 )
 ESTIMATES = Point(
     "shaped-noise",
-    "noise is added to mixed values, of which filtered estimates are post-processing; neighbouring "
-    "ones differ by at most {squares:,} squared steps of noise in all ticks together, rounding "
-    "included, and finite precision is part of delta",
+    "noise is added to mixed values, and filtered estimates are post-processing of these; in all "
+    "ticks together, mixed values of neighbouring inputs have a squared L2 distance of at most "
+    "{squares:,} in grid steps of the noise, rounding included, and finite precision is part of "
+    "delta",
 )
 _SENSITIVITY = Point(
     "sensitivity-of-totals",
