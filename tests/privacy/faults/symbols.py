@@ -96,7 +96,7 @@ class DecidesOnTheTruth(AdaptiveRelease):
 
 
 class EnvelopeOfTheMiddleModel(RobustRelease):
-    """Predict the interval of a belief by the declared model alone, and not by its set of models."""
+    """Predict the interval of a belief by the declared model alone, not by its set of models."""
 
     def _after_release(self, state: State, law: Any, released: Integers) -> tuple[State, Floats]:
         assert isinstance(self.model, MarkovModel)
