@@ -1,4 +1,4 @@
-"""Draw estimates with their bars: a row for each symbol, or a panel for each over time."""
+"""Hold estimates with their bars, say how far they lean on a model, and draw them."""
 
 import warnings
 from collections.abc import Collection, Sequence
@@ -174,9 +174,6 @@ def _pyplot() -> Any:
     return pyplot
 
 
-# Hold estimates with their bars, and whatever else a person must know of them.
-
-
 _SHOWN = 40
 
 
@@ -259,9 +256,6 @@ def level_of(count: int, confidence: float, simultaneous: bool) -> float:
     if not 0.0 < confidence < 1.0:
         raise CannotBeEstimated(f"confidence: must be between 0 and 1, not {confidence}")
     return 1.0 - (1.0 - confidence) / max(1, count) if simultaneous else confidence
-
-
-# Say how far shares lean on a model, and whether what was released agrees with it.
 
 
 _UNCHECKED = (

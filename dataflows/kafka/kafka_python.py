@@ -64,8 +64,6 @@ from fugu.dataflows.kafka.kafka_python_refusals import reach, right_missing, sen
 from fugu.dataflows.kafka.kafka_python_settings import settings_of
 from fugu.dataflows.kafka.kafka_python_unpacking import Enough, StaysPacked, bounded
 
-# Ask Kafka who may do what to a topic.
-
 
 def rights_of(admin: KafkaAdminClient, topic: str) -> Rights | None:
     """Return who may do what to a topic; None where Kafka does not tell."""
@@ -82,9 +80,6 @@ def rights_of(admin: KafkaAdminClient, topic: str) -> Rights | None:
         if rule.permission_type is ACLPermissionType.ALLOW:
             allowed[rule.operation.name].add(rule.principal)
     return Rights({name: frozenset(found) for name, found in allowed.items()}, bool(rules))
-
-
-# Read topics through consumers of kafka-python.
 
 
 class KafkaPythonReader(Reader):
@@ -236,10 +231,6 @@ def _read_any_record(batch: Any, *options: Any) -> Any:
 
 DefaultRecordBatch._read_msg = _read_any_record
 
-
-# Write topics through producers of kafka-python.
-
-
 _UNACKNOWLEDGED_RECORDS = 20_000
 
 
@@ -289,9 +280,6 @@ class KafkaPythonWriter(Writer):
 
     def close(self) -> None:
         self._producer.close(timeout=0)
-
-
-# Talk to Kafka through the public calls of kafka-python, which is always installed.
 
 
 Made = TypeVar("Made")

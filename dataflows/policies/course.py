@@ -18,8 +18,6 @@ from fugu.operators.swellfish.calendar import Once
 from fugu.operators.swellfish.policy import Occurrence, Policy
 from fugu.operators.swellfish.relevance import Interval, Relevance
 
-# Compute what a policy document hides over a span of days, and what that takes.
-
 
 @dataclass(frozen=True)
 class Hidden:
@@ -158,9 +156,6 @@ def first_day(document: PolicyDocument) -> date:
     return origin.astimezone(document.zone).date()
 
 
-# Write policies in words: amounts, hours and days.
-
-
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 
 
@@ -253,9 +248,6 @@ def days(written: Sequence[str]) -> str:
             if set(run) == set(chosen):
                 return f"{run[0]}–{run[-1]}"
     return ", ".join(chosen)
-
-
-# Print what a policy document hides over a span of days.
 
 
 _MOST_DAYS = 31

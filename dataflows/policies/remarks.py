@@ -17,8 +17,6 @@ from fugu.operators.swellfish.policy import Policy
 from fugu.operators.swellfish.relevance import steps
 from fugu.operators.wevent.allocation import Booleans
 
-# Remark on what is allowed in a policy document and may still not be meant.
-
 
 @dataclass(frozen=True)
 class Remark:
@@ -110,9 +108,6 @@ def _resolved(name: str, moment: datetime, zone: ZoneInfo) -> str | None:
         f"{name}: clocks {happens} {moment:%Y-%m-%d %H:%M}; taken as {taken:%Y-%m-%d %H:%M} UTC, "
         f"the {which} moment it may mean"
     )
-
-
-# Print the expected noise of figures, and whose it is.
 
 
 Measured = Callable[[Booleans], float | None]

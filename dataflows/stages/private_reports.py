@@ -1,10 +1,4 @@
-"""Sum reports that are private before they are summed: what is random about them is drawn here.
-
-A tick that is closed is reported once it is known what its users are asked. That stands in the
-internal log, where the collector has written it after the tick before. Until then no later record
-is taken in. So everything follows from the records and from what is asked, in whatever order these
-two come.
-"""
+"""Sum reports that are private already, and wait until it is known what is asked of users."""
 
 import time
 from collections import deque
@@ -40,6 +34,11 @@ _PLACE = encode_fields("place")
 @dataclass(frozen=True, kw_only=True)
 class PrivateReports(Summing):
     """Sum the reports of one partition's users of the topic identified by `source`.
+
+    A tick that is closed is reported once it is known what its users are asked. That stands in the
+    internal log, where the collector has written it after the tick before. Until then no later
+    record is taken in. So everything follows from the records and from what is asked, in whatever
+    order these two come.
 
     The clock of the partition also holds what is asked at coming ticks, and what publications were
     charged, tick by tick; rows hold what is remembered of each user.
@@ -179,9 +178,6 @@ def _hold(clock: Clock, spent: Mapping[int, int]) -> None:
     for name in [name for name in clock if name.startswith(_SPENT)]:
         del clock[name]
     clock.update({f"{_SPENT}{tick}": units for tick, units in spent.items()})
-
-
-# Run a stage that waits for what is asked of users, and hold records back until it is known.
 
 
 @dataclass(frozen=True)

@@ -39,9 +39,6 @@ from fugu.operators.mechanism import AT_THE_END, ExhaustibleMechanism, Mechanism
 from fugu.operators.personal_cap import cap_of
 from fugu.operators.temporal.temporal_perturbation import End
 
-# Count the streams of a partition by what they have spent of their budget.
-
-
 _LEVELS = (*map(str, range(AT_THE_END)), "exhausted")
 _PAUSES = 100
 """Counting takes at most one part of so many of the time. A million rows take some milliseconds."""
@@ -76,9 +73,6 @@ def budget_levels(
 ) -> BudgetLevels | None:
     """Return what counts streams, where each has a budget for its whole life."""
     return None if ends is None or not ends.lasting else BudgetLevels(ends, metrics, topic)
-
-
-# Run a stage over a table, and count and say what comes of it.
 
 
 _AHEAD_OF_TIME = (Reason.TIME_NOT_BEGUN, Reason.TOO_FAR_AHEAD)
@@ -168,9 +162,6 @@ class MeasuredStage(Generic[Made]):
             )
 
 
-# Run one stage over one partition, as a stateful step of bytewax that keeps its rows on disk.
-
-
 @dataclass(eq=False)
 class Sanitize(StatefulBatchLogic[Decoded, Made, bytes]):
     """Run one stage over one partition; the state is a pointer into the partition's row log.
@@ -235,9 +226,6 @@ class Sanitize(StatefulBatchLogic[Decoded, Made, bytes]):
     def _open(self, partition: int) -> RowLog:
         self._log = RowLog(self.directory, partition, self.stage.start, self.stage.ends)
         return self._log
-
-
-# Name the stages that run operators, so that a section can say which one runs its kind.
 
 
 class StageKind(Enum):

@@ -9,9 +9,6 @@ from fugu.operators.anonymity.knowledge import Numbers
 from fugu.operators.compiled.either import part
 from fugu.operators.mechanism import Integers
 
-# A set of numbers that gives its least one: marks, and counts of marks in blocks of blocks.
-
-
 Marks = NDArray[np.uint8]
 
 _BITS = 6
@@ -61,9 +58,6 @@ def take_least(marks: Marks, begins: Integers) -> int:
     return least
 
 
-# Subsets of a fixed size in lexicographic order, and the rank of each.
-
-
 @part
 def first_subset(chosen: Integers, size: int) -> None:
     """Write the first subset: 0, 1, 2, ..."""
@@ -97,9 +91,6 @@ def subset_of_rank(choose: Integers, count: int, size: int, rank: int, subset: I
             behind = choose[count - 1 - thing, size - place - 1]
         subset[place] = thing
         thing += 1
-
-
-# Keep the counts of the repair, and change them by one removed point.
 
 
 NOTHING, SUPPORT, CONFIDENCE, CORRELATED = 0, 1, 2, 3

@@ -29,8 +29,6 @@ from fugu.operators.anonymity.knowledge import Knowledge, Numbers
 from fugu.operators.compiled.either import entry_point, part
 from fugu.operators.mechanism import Integers
 
-# The loop of stage 2: the first piece that breaks a bound loses a point, until none does.
-
 
 @entry_point
 def repair(board: Board, log: Log) -> None:
@@ -124,9 +122,6 @@ def _last_of_correlated(board: Board, piece: int) -> int:
             if board.gone[occurrence] == 0 and board.members[occurrence] == whose:
                 last = max(last, occurrence)
     return last
-
-
-# The loop of stage 1 over groups, rows and sub-trajectories.
 
 
 class Stage(NamedTuple):

@@ -11,9 +11,6 @@ from fugu.operators.anonymity.compiled_board import Board, Log, room_for
 from fugu.operators.anonymity.knowledge import Booleans, Knowledge, Limits, Numbers, Table
 from fugu.operators.mechanism import Integers
 
-# The tree of sensitive values, from the general to the particular.
-
-
 LOWEST_HEIGHT = 2
 """Bound privacy heights from below: the root, level 1, says nothing."""
 
@@ -178,9 +175,6 @@ def _numbered(pairs: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, in
         places.setdefault(name, place)
 
 
-# Stage 0: give all rows of a user one virtual value, by which stage 1 groups them.
-
-
 def virtual_values(table: Table, taxonomy: Taxonomy, height: int) -> Integers:
     """Return the virtual value of each row, as an index in the taxonomy.
 
@@ -209,9 +203,6 @@ def virtual_values(table: Table, taxonomy: Taxonomy, height: int) -> Integers:
     return categories[table.values[best]][np.searchsorted(users, table.users)]
 
 
-# Stage 1: suppress points that few rows of other groups share (`atdb`).
-
-
 def suppressed(table: Table, virtual: Integers, *, people: int, known_points: int) -> Booleans:
     """Return which points of the table stage 1 keeps.
 
@@ -235,9 +226,6 @@ def suppressed(table: Table, virtual: Integers, *, people: int, known_points: in
     stage = Stage.of(table.offsets, Knowledge.of(table, known_points), rows, groups)
     suppress(stage, people - 1)
     return stage.kept.astype(np.bool_)
-
-
-# Stage 2: remove points until no knowledge of few points singles anybody out.
 
 
 Reason = Literal["support", "confidence", "correlated"]
@@ -320,9 +308,6 @@ def repaired(table: Table, kept: Booleans, categories: Integers, limits: Limits)
         )
     )
     return Repaired(still, removals)
-
-
-# Count what the repair starts from.
 
 
 def board_of(table: Table, categories: Integers, limits: Limits) -> Board:

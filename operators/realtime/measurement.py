@@ -146,9 +146,6 @@ def beyond_windows(period: int | None) -> tuple[Point, ...]:
     return () if period is None else (BEYOND_A_WINDOW, CORRELATION)
 
 
-# Measurement of a tick: discrete Gaussian noise of a given precision on every bin.
-
-
 _INNER = encode_fields(1, PRECISION)
 """One coordinate of a draw, and the precision of the sampler."""
 _OUTER = len(encode_fields(0, 0) + _INNER).to_bytes(4, "little")

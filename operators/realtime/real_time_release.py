@@ -43,9 +43,6 @@ from fugu.operators.wevent.allocation import (
 )
 from fugu.operators.wevent.strategy import kinds_of
 
-# Present estimates as numbers of the kind that readers expect; the filter never sees them.
-
-
 Presentation = Literal["none", "integer", "non_negative"]
 
 
@@ -64,9 +61,6 @@ def presented(estimates: Floats, presentation: Presentation) -> Array:
             return np.maximum(estimates, 0.0)
         case _:
             return estimates
-
-
-# Say how series move, in public: a mean, a deviation and a correlation for a filter to know.
 
 
 LARGEST_CORRELATION = 0.9999
@@ -142,9 +136,6 @@ def require_history(series: Sequence[Sequence[float]], number: int) -> None:
         raise ValueError(f"history: give at least {_FEWEST} numbers of every series")
     if not all(abs(one) <= LARGEST_VALUE for values in series for one in values):
         raise ValueError("history: numbers must be from -2^44 to 2^44 units, as figures are")
-
-
-# Release in real time: Gaussian noise at every tick, and a filter that learns correlations.
 
 
 Booleans = filtering.Booleans

@@ -1,4 +1,4 @@
-"""A release law that is private for every belief of an envelope."""
+"""Release symbols privately relative to every Markov model of a set."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -129,9 +129,6 @@ def to_likeliest(belief: Floats, table: Floats) -> ExplicitKernel:
     expected = ordered_sum(belief[:, None] * table[:, :, None])
     nearest = np.arange(len(belief))[:, None] == expected.argmin(axis=0)
     return ExplicitKernel(np.repeat(nearest[None].astype(np.float64), len(belief), axis=0))
-
-
-# Conditional randomized response for every model of a set.
 
 
 LOW, HIGH = "low", "high"

@@ -147,10 +147,6 @@ TABLE = """
 32768 32768 1 0
 """
 
-
-# Choose the buffers of a horizon and a cap from the table that was fitted for them.
-
-
 LARGEST_TICKS = 2**15
 UNMIXED = Buffers((1,), (0,))
 """Values as they are, but for 2^-32 of the one before."""

@@ -1,4 +1,4 @@
-"""Bound what finite precision costs in running totals, and state what they promise."""
+"""Choose the precision of factorised noise, and state what running totals promise."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -41,9 +41,6 @@ from fugu.operators.randomness import draws_of
 from fugu.operators.totals.buffers import Buffers, participation, root_above, root_below
 from fugu.operators.totals.fitted import LARGEST_TICKS
 from fugu.operators.wevent.strategy import beyond
-
-# Choose the precision of factorised noise: how many steps a unit has, for (epsilon, delta).
-
 
 _LARGEST_STATE = 2**61
 _WORTH_IT = Fraction(1, 100)
@@ -227,9 +224,6 @@ def _of_rounding(buffers: Buffers, changes: Changes) -> Fraction:
     return root_above(buffers.rounding**2 * changes.indices)
 
 
-# Add noise to rounded indices: the one thing of mixed figures that leaves.
-
-
 def measured_rows(
     precision: Precision, index: Integers, rows: Integers, draws: Draws, silent: int = 0
 ) -> Floats:
@@ -250,9 +244,6 @@ def measured_rows(
         sampler = wide_gaussian if precision.wide else gaussian_table
         measured[rows] = index[rows] + sampler.sample(words)
     return measured
-
-
-# State the guarantee of factorised noise, for windows of a horizon or for periods under a cap.
 
 
 TOTALS = Point(

@@ -24,9 +24,6 @@ from fugu.operators.randomness import KeyedDraws
 from fugu.operators.sip.compiled_steps import together
 from fugu.operators.wevent_local.compiled_rules import CompiledRule, Ledgers, offered, settled
 
-# Remember how many words decide and keep bits, for compiled code, which cannot compute them.
-
-
 MOST_KNOWN = 2**16
 """Bound the numbers of words that are remembered."""
 
@@ -87,9 +84,6 @@ class WordMemo:
             words = self.wish_words(case % 2 == 1, case // 2, units)
             known = known.with_wish(units, case, words)
         self.known = known
-
-
-# Columns of the compiled run of reports: those in force, positions, and what is drawn for some.
 
 
 class Reports(NamedTuple):
@@ -170,9 +164,6 @@ class Space(NamedTuple):
             np.zeros((LANES, whole), dtype=np.uint64),
             np.zeros(2, dtype=np.int64),
         )
-
-
-# The compiled run of reports under a budget of windows.
 
 
 _DAMAGED = -1

@@ -14,8 +14,6 @@ from fugu.operators.wevent.allocation import Booleans, BudgetAbsorption, Rule, S
 from fugu.operators.wevent.pba import Flags, Markov, Schedule, dobrushin, require_share
 from fugu.operators.wevent.spread_strategies import DonorAllocation
 
-# A flag that a public chain gives, by the time since the last report.
-
 
 @dataclass(frozen=True)
 class MarkovSinceReport(Flags):
@@ -65,12 +63,6 @@ def _product(one: list[list[float]], other: tuple[tuple[float, ...], ...]) -> li
     return [[entry / sum(row) for entry in row] for row in rows]
 
 
-# Spread the budget of a window as the rules and flags of reports do, one position of one row.
-#
-# Budget distribution is not among them. It offers another budget at almost every position, and how
-# many words keep a bit with it takes longer to compute than a step.
-
-
 _UNIFORM, _SAMPLE, _ABSORPTION, _DONORS = range(4)
 _CODES: dict[type[Rule], int] = {
     Uniform: _UNIFORM,
@@ -82,6 +74,9 @@ _CODES: dict[type[Rule], int] = {
 
 class CompiledRule(NamedTuple):
     """Hold a rule and its flags as numbers.
+
+    Budget distribution has no compiled rule. It offers another budget at almost every position, and
+    how many words keep a bit with it takes longer to compute than a step.
 
     A flag follows from the tick, by a `pattern`, or from the time since the report, by `links`.
     """

@@ -22,8 +22,6 @@ from fugu.dataflows.kafka.native.client import NativeClient
 from fugu.dataflows.kafka.native.consumer import producer_of
 from fugu.dataflows.kafka.native.library import library, name_of
 
-# Run librdkafka's mock cluster: brokers in this process, in memory.
-
 
 class MockCluster:
     """Run one broker while the context is open."""
@@ -55,12 +53,6 @@ class MockCluster:
         calls = library()
         if error := calls.rd_kafka_mock_topic_create(self._cluster, name.encode(), partitions, 1):
             raise OSError(f"the mock cluster did not create a topic ({name_of(error)})")
-
-
-# Send records of every shape through librdkafka's mock cluster, and compare what is read.
-#
-# confluent-kafka's own calls write a part of them, so that reading is compared with something
-# else; what is then known to read well reads what compiled code writes.
 
 
 _TOPIC = "self-test"
@@ -96,7 +88,11 @@ _EXPECTED = [*RECORDS, _TOMBSTONE, *RECORDS]
 
 
 def difference() -> str | None:
-    """Say what does not come back as it was sent; None if everything does."""
+    """Say what does not come back as it was sent; None if everything does.
+
+    confluent-kafka's own calls write a part of the records, so that reading is compared with
+    something else. Calls that are then known to read well read what compiled code writes.
+    """
     with MockCluster() as cluster:
         cluster.create_topic(_TOPIC, _PARTITIONS)
         client = NativeClient(Connection(cluster.bootstrap, client="librdkafka"))
@@ -150,12 +146,6 @@ def _read(client: NativeClient) -> list[list[Record]]:
     return found
 
 
-# Say whether compiled code can call librdkafka here.
-#
-# A self-test that was passed is remembered beside the compiled code, by the library and the
-# packages that took part.
-
-
 _PACKAGES = ("confluent-kafka", "llvmlite", "numba", "numpy")
 _MAJOR_VERSION = 2
 _WORD_BYTES = 8
@@ -163,7 +153,11 @@ _WORD_BYTES = 8
 
 @cache
 def refusal() -> str | None:
-    """Say what keeps compiled code from calling librdkafka here; None if nothing does."""
+    """Say what keeps compiled code from calling librdkafka here; None if nothing does.
+
+    A self-test that was passed is remembered beside the compiled code, by the library and the
+    packages that took part.
+    """
     for name, module in (("confluent-kafka", "confluent_kafka"), ("numba", "numba")):
         if find_spec(module) is None:
             return f"{name} is not installed"
