@@ -23,7 +23,7 @@ class GaussianLoss:
     `squares` is the most that neighbours differ by: the sum of the squares of all differences of
     their indices, in squared grid steps. It is that of a Gaussian mechanism whose ratio of
     sensitivity to deviation has the square squares / (2^28 - 9). At most `draws` indices differ;
-    each adds the delta of a draw in finite precision (`noise.gaussian_precision`).
+    each adds the delta of a draw in finite precision (`noise.gaussian_table`).
 
     Source: continual release specification, section 4 (Theorems 3 and 4).
     """

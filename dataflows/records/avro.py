@@ -189,7 +189,7 @@ class AvroSchema:
         """Check a schema, and those that it refers to by name; `UnusableSchema` says why not.
 
         A schema that holds one of the fields in none of its records is not used, nor one by which a
-        few bytes could become very much (`avro_types`).
+        few bytes could become very much (`AvroTypes`).
         """
         from fastavro.read import LOGICAL_READERS
         from fastavro.schema import parse_schema

@@ -251,7 +251,7 @@ def paid_by(budget: int, share: Callable[[int], Schedule], values: int | None = 
 
 
 def exact_budget(epsilon: float, delta: float) -> int:
-    """Convert by the exact account of Gaussian noise (`noise.gaussian_account`)."""
+    """Convert by the exact account of Gaussian noise (`noise.gaussian`)."""
     return squares_of(epsilon, delta) * RHO_OF_STEP
 
 
@@ -265,7 +265,7 @@ def account_of(
 ) -> Account:
     """Return the account of a budget that `share` turns into a schedule.
 
-    Every value that is measured adds to delta what its draws add (`noise.gaussian_precision`),
+    Every value that is measured adds to delta what its draws add (`noise.gaussian_table`),
     which depends on how precisely it is measured, which depends on the budget. So a part of delta
     is reserved, the rest is made a budget, and the part is raised until it covers the
     values that this budget pays for. Then the delta that is declared holds in full. One draw moves

@@ -148,7 +148,7 @@ class RealTimeRelease:
     Claim. All ticks together are (epsilon, delta)-DP for everything one person contributes to them
     (user level), finite precision included. A tick is the true value with discrete Gaussian noise,
     its price rho is half the square of sensitivity over deviation, and prices add up to what
-    (epsilon, delta) pays for by the exact account (`noise.gaussian_account`). It holds because a
+    (epsilon, delta) pays for by the exact account (`noise.gaussian`). It holds because a
     price depends on nothing but how many values were measured before, and in which ticks, which is
     public. What is published is post-processing of noisy values, by `filter`: an estimate that is
     on average no worse than the noisy value, and much better where noise is large.

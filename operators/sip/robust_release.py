@@ -146,7 +146,7 @@ class RobustRelease(ConditionalRandomizedResponse):
     where the model is off by no more than the set: learned from few data, pooled, or drifting.
 
     How. Nobody knows which member is true, so nobody knows the exact belief. The state holds an
-    interval for each of its probabilities (`belief_envelope`) that contains the beliefs of all
+    interval for each of its probabilities (`BeliefEnvelope`) that contains the beliefs of all
     members, and the law is made private for each belief between its ends (`shares_law`). The belief
     of the middle model, `model`, chooses what is proposed: what the kernel proposes, the symbol
     itself, or the likeliest one, whichever then costs least. Charged is what a release leaks for
