@@ -130,9 +130,9 @@ def main() -> None:
             lines.append(" ".join(map(str, numbers)))
             print(ticks, counted, round(value, 4), file=sys.stderr, flush=True)
         before = here
-        before, rest = FITTED.read_text().split(_BEGIN, 1)
+        opening, rest = FITTED.read_text().split(_BEGIN, 1)
         behind = rest.split(_END, 1)[1]
-        FITTED.write_text(before + _BEGIN + "\n".join(lines) + _END + behind)
+        FITTED.write_text(opening + _BEGIN + "\n".join(lines) + _END + behind)
 
 
 if __name__ == "__main__":
