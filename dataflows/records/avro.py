@@ -1,4 +1,4 @@
-"""Read records of Avro by their schema, which is checked before it is used.
+r"""Read records of Avro by their schema, which is checked before it is used.
 
 A schema of a stranger may not make much of a few bytes, or read in circles.
 
