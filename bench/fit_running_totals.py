@@ -24,7 +24,7 @@ from scipy.signal import lfilter
 from fugu.operators.mechanism import Floats
 from fugu.operators.totals.buffers import UNIT, Buffers
 
-TABLE = Path(__file__).parents[1] / "operators" / "totals" / "fitted_table.py"
+FITTED = Path(__file__).parents[1] / "operators" / "totals" / "fitted.py"
 LARGEST = 15
 """The exponent of the longest horizon."""
 BUFFERS = 3
@@ -32,15 +32,8 @@ _SEARCHES = 2
 _NOTHING_GAINED = Buffers((1,), (0,))
 """Buffers that do not mix: none are better where a person counts in every tick."""
 _STARTS = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
-_MODULE = '''"""Hold the table that `python -m bench.fit_running_totals` made: do not edit it.
-
-A line has ticks, ticks counted, weights in units of 2^-32, and as many factors.
-"""
-
-TABLE = """
-{lines}
-"""
-'''
+_BEGIN, _END = 'TABLE = """\n', '\n"""\n'
+"""What stands before and behind the table in its module."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +130,9 @@ def main() -> None:
             lines.append(" ".join(map(str, numbers)))
             print(ticks, counted, round(value, 4), file=sys.stderr, flush=True)
         before = here
-        TABLE.write_text(_MODULE.format(lines="\n".join(lines)))
+        opening, rest = FITTED.read_text().split(_BEGIN, 1)
+        behind = rest.split(_END, 1)[1]
+        FITTED.write_text(opening + _BEGIN + "\n".join(lines) + _END + behind)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ from fugu.operators.columns import binding_digest, encode_fields
 from fugu.operators.mechanism import Inputs, Releases, Words
 from fugu.operators.randomness import DrawScope, KeyedDraws, Secret, tick_position
 from fugu.operators.realtime import filter as filtering
-from fugu.operators.realtime.real_time_release import Measurement, RealTimeRelease
+from fugu.operators.realtime.measurement import Measurement
+from fugu.operators.realtime.real_time_release import RealTimeRelease
 
 SHAPES = ((1, 1), (1, 1_000), (1, 100_000), (1_000, 1), (100_000, 1))
 """Rows, and bins of each."""

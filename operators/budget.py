@@ -38,9 +38,6 @@ from fugu.operators.mechanism import (
 )
 from fugu.operators.multi_step import IndependentReleases
 
-# The columns in which a budget counts what streams have spent.
-
-
 EXHAUSTED = "budget_exhausted"
 LAST = "budget_last"
 WINDOW = "budget_window"
@@ -95,9 +92,6 @@ class BudgetLedger:
         return np.where(self.exhausted(state), AT_THE_END, tenths)
 
 
-# Properties of a mechanism that a budget around it leaves alone.
-
-
 class BudgetInside(RepeatingMechanism, TimedMechanism, HoldingMechanism, ABC):
     """Pass on what the mechanism inside is, whether it has a time, holds back, or repeats."""
 
@@ -139,9 +133,6 @@ class BudgetInside(RepeatingMechanism, TimedMechanism, HoldingMechanism, ABC):
 
     def _inner(self, state: State) -> State:
         return {name: state[name] for name in self.mechanism.start(0)}
-
-
-# Several positions of a stream in one call, under a budget without a window.
 
 
 @dataclass(frozen=True)
@@ -203,9 +194,6 @@ class BudgetRun:
         return Run(state, run.releases, {"spent": by_position}, run.paid)
 
 
-# Promises of a mechanism under a budget: a total per stream, or a limit on the rate.
-
-
 _ENFORCED = Point("budget", "the budget refuses every release beyond it")
 RATE = Point(
     "budget-of-a-window",
@@ -259,9 +247,6 @@ def _factor(guarantee: Guarantee, inner: tuple[Guarantee, ...]) -> int:
 
 def _deltas(delta: float) -> tuple[Point, ...]:
     return (_RATE_OF_DELTA.of(delta=delta),) if delta > 0.0 else ()
-
-
-# A privacy budget over the life of a stream, around any mechanism with charges.
 
 
 WhenExhausted = Literal["repeat", "constant", "suppress", "stop"]

@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 
 from fugu.operators.mechanism import Array, Integers
 
-# Present arrays of several kinds as sequences of cells.
-
-
 Cell = TypeVar("Cell")
 
 
@@ -56,9 +53,6 @@ def selected(cells: Sequence[Cell], places: Integers | Sequence[int]) -> Sequenc
     if isinstance(cells, Column):
         return cells.taken(index)
     return [cells[place] for place in index.tolist()]
-
-
-# Operations on named columns: arrays of one length, such as a state or the notes of releases.
 
 
 Columns = Mapping[str, Array]
@@ -110,9 +104,6 @@ def objects(cells: Sequence[bytes | None]) -> Array:
     return column
 
 
-# Whole numbers in one array, as a sequence of Python's integers.
-
-
 class IntegerColumn(Column[int]):
     """Present an array of whole numbers as a sequence, whose elements are Python's integers.
 
@@ -154,9 +145,6 @@ def column_of(numbers: Sequence[int]) -> Integers:
     if isinstance(numbers, range):
         return np.arange(numbers.start, numbers.stop, numbers.step, dtype=np.int64)
     return np.array(numbers, dtype=np.int64)
-
-
-# Many strings of bytes in one array, without an object for each.
 
 
 Bytes = NDArray[np.uint8]
@@ -312,11 +300,6 @@ def table_of_integers(numbers: Integers, before: bytes = b"") -> Bytes:
     return table
 
 
-# Fields as bytes: what keyed hashes are made of, so that no two sequences of fields are the same.
-#
-# Each is u32le(length) ‖ bytes. Integers are 8-byte big-endian two's complement, text is UTF-8.
-
-
 DIGEST_BYTES = 32
 Field = bytes | str | int
 
@@ -326,6 +309,8 @@ _INTEGER_LENGTH = struct.pack("<I", _INTEGER.size)
 
 def encode_fields(*fields: Field) -> bytes:
     """Encode a sequence of fields injectively.
+
+    Each is u32le(length) ‖ bytes. Integers are 8-byte big-endian two's complement, text is UTF-8.
 
     >>> encode_fields("ab", 1).hex()
     '020000006162080000000000000000000001'

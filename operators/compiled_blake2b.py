@@ -11,11 +11,8 @@ from fugu.operators.columns import Bytes, bytes_of
 from fugu.operators.compiled.compiling import entry_point, in_llvm, part
 from fugu.operators.mechanism import Integers, Words
 
-# Copy short strings of bytes, eight at a time, and write whole numbers among them.
-#
 # Whoever calls sees to it that all places are inside the arrays: a number may be followed by up to
 # four bytes that are written too.
-
 
 WORD_BYTES = 8
 _WORD: Any = ir.IntType(64)
@@ -80,15 +77,6 @@ def put_number(text: Bytes, at: int, number: int) -> int:
     return at + WORD_BYTES
 
 
-# The compression of BLAKE2b for a block of each of several lanes, as instructions of LLVM.
-#
-# numba has no vectors. Blocks and states are rows in memory and columns in vectors, so they are
-# transposed where they are read and written. All numbers are whole, of 64 bits and without sign:
-# every processor gives the same.
-#
-# Source: RFC 7693.
-
-
 BLOCK_BYTES = 128
 BLOCK_WORDS = 16
 DIGEST_WORDS = 8
@@ -143,8 +131,14 @@ def compress(
 ) -> Any:
     """Absorb a block of each lane that is live, into its row of `states`.
 
+    numba has no vectors. Blocks and states are rows in memory and columns in vectors, so they are
+    transposed where they are read and written. All numbers are whole, of 64 bits and without sign:
+    every processor gives the same.
+
     Per lane: the word at which the block begins, the bytes absorbed with it, and if it is the last
     one (all bits are set, or none).
+
+    Source: RFC 7693.
     """
 
     def written(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -250,24 +244,21 @@ def _all_lanes(number: int) -> Any:
     return ir.Constant(_VECTOR, [number] * LANES)
 
 
-# BLAKE2b with 64-byte digests of several messages at once, one in each lane.
-#
-# A lane is a part of the processor's vector registers. A message is at once bytes, which are
-# written, and little-endian words, which are read. It is hashed from a state that has absorbed a
-# key and a prefix before.
-#
-# Source: RFC 7693.
-
-
 _YES, _NO = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(0)
 
 
 class Lanes(NamedTuple):
     """Hold a message for each lane in an area of its own, and the state of its hash.
 
+    A lane is a part of the processor's vector registers. A message is at once bytes, which are
+    written, and little-endian words, which are read. It is hashed from a state that has absorbed a
+    key and a prefix before.
+
     `begins` is the block that comes next and `ends` the byte where the message ends, both counted
     in all of `messages`. Whoever has what messages begin with, or a state before the last block,
     can draw: they are never shown.
+
+    Source: RFC 7693.
     """
 
     messages: Words

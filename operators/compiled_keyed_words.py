@@ -27,9 +27,6 @@ from fugu.operators.compiled_blake2b import (
 )
 from fugu.operators.mechanism import Integers, Words
 
-# The words of many draws in one call; see `operators.randomness` for how they are laid out.
-
-
 HISTORY_BYTES = 8
 _NUMBER_BYTES = 4
 _FIXED_BYTES = 64
@@ -259,9 +256,6 @@ def _draw_digests(
         write_digests(lanes, there, digests, first)
 
 
-# Names of many keys or offsets in one call; see `operators.randomness` for what they are.
-
-
 _NAMES = 4
 """Names in a digest."""
 _WORDS = 2
@@ -335,9 +329,6 @@ def _eight_digits(half: np.uint64) -> np.uint64:
     values = spread >> np.uint64(4) & _DIGITS | (spread & _DIGITS) << np.uint64(8)
     letters = values + _SIXES >> np.uint64(4) & _ONES
     return values + _ZEROS + letters * _FROM_COLON_TO_A
-
-
-# Digests of many strings in one call, without a key.
 
 
 def compiled_digests(contents: ByteColumn, digest_bytes: int) -> Bytes:

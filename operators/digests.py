@@ -14,8 +14,6 @@ from fugu.operators.columns import DIGEST_BYTES, ByteColumn, bytes_of
 from fugu.operators.mechanism import Integers, Words
 from fugu.operators.randomness import WORTH_HASHING
 
-# Digests of many strings of bytes, without a key.
-
 
 def digests_of(contents: Sequence[bytes], digest_bytes: int = DIGEST_BYTES) -> ByteColumn:
     """Return BLAKE2b of each string, of so many bytes, a multiple of 8; what draws are bound to
@@ -33,19 +31,17 @@ def digests_of(contents: Sequence[bytes], digest_bytes: int = DIGEST_BYTES) -> B
     return ByteColumn.of_table(bytes_of(b"".join(digests)).reshape(-1, digest_bytes))
 
 
-# A running digest of what a stream has released: 64 bits, the same on every machine.
-#
-# Not a secret and not a defence: releases are public, and nobody chooses them. Two histories share
-# a digest by chance only, with probability 2^-64.
-
-
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST = np.uint64(0xBF58476D1CE4E5B9)
 SECOND = np.uint64(0x94D049BB133111EB)
 
 
 def extended(histories: Words, events: Integers) -> Words:
-    """Return the digests after one more event each: SplitMix64 of their combination."""
+    """Return the digests after one more event each: SplitMix64 of their combination.
+
+    A digest is not a secret and not a defence: releases are public, and nobody chooses them. Two
+    histories share a digest by chance only, with probability 2^-64.
+    """
     mixed = (histories ^ (events.astype(np.uint64) * SECOND)) + GOLDEN
     mixed = (mixed ^ (mixed >> np.uint64(30))) * FIRST
     mixed = (mixed ^ (mixed >> np.uint64(27))) * SECOND

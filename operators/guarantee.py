@@ -4,8 +4,6 @@ from dataclasses import dataclass, field, replace
 from math import inf, nextafter
 from typing import Literal
 
-# Hold privacy losses of promises as functions: how large delta is at any epsilon.
-
 
 @dataclass(frozen=True)
 class PureLoss:
@@ -25,7 +23,7 @@ class GaussianLoss:
     `squares` is the most that neighbours differ by: the sum of the squares of all differences of
     their indices, in squared grid steps. It is that of a Gaussian mechanism whose ratio of
     sensitivity to deviation has the square squares / (2^28 - 9). At most `draws` indices differ;
-    each adds the delta of a draw in finite precision (`noise.gaussian_precision`).
+    each adds the delta of a draw in finite precision (`noise.gaussian_table`).
 
     Source: continual release specification, section 4 (Theorems 3 and 4).
     """
@@ -109,9 +107,6 @@ class StatedLoss:
 
 BoundedLoss = PureLoss | LaplaceLoss | ResponseLoss
 Loss = BoundedLoss | GaussianLoss | WideGaussianLoss | RepeatedLoss | StatedLoss
-
-
-# Points that promises make: typed by name and numbers, each with a sentence for people.
 
 
 @dataclass(frozen=True)
@@ -233,10 +228,6 @@ ONE_GROUP = Point(
     "a contribution goes to one group and amounts to at most {units:,} units: contributions are "
     "clamped, and there is at most one for each person and tick",
 )
-
-
-# Promises of configured mechanisms, as data; sentences are written from them elsewhere.
-
 
 Notion = Literal[
     "sip", "ldp", "w-event-dp", "w-event-ldp", "swellfish", "dp", "delay-law", "anonymity"

@@ -1,4 +1,8 @@
-"""Run several positions of one row in one call, or in rounds of steps."""
+"""Run several positions of one row in one call, or in rounds of steps.
+
+A *run* advances streams by several positions each (`RunningMechanism`). A *round* is a `step` of
+distinct rows. Rounds are what a run must equal, bit for bit, and what it falls back to.
+"""
 
 from abc import ABC
 from collections.abc import Iterator
@@ -22,11 +26,6 @@ from fugu.operators.mechanism import (
     State,
 )
 from fugu.operators.randomness import draws_of
-
-# Run several positions of one row in one call, or in rounds of steps.
-#
-# A *run* advances streams by several positions each (`RunningMechanism`). A *round* is a `step` of
-# distinct rows. Rounds are what a run must equal, bit for bit, and what it falls back to.
 
 
 def running(mechanism: Mechanism) -> RunningMechanism | None:
@@ -137,9 +136,6 @@ def _placed(places: list[Integers], columns: list[Array], positions: int) -> Arr
     for chosen, column in zip(places, columns, strict=True):
         whole[chosen] = column
     return whole
-
-
-# Releases that stand alone: several positions of a stream are one step of as many rows.
 
 
 class IndependentReleases(ChargingRunningMechanism, ABC):

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from fugu.operators.compiled_keyed_words import Absorbed
 
 
-# The key of all draws and pseudonyms.
-
-
 SECRET_BYTES = 32
 
 
@@ -70,9 +67,6 @@ class Secret:
     def check_value(self) -> str:
         """Return a fingerprint that tells two secrets apart and says nothing about either."""
         return self.hasher("fugu-check-v1").hexdigest()[:32]
-
-
-# Keyed hashes that begin with the same fields.
 
 
 RELEASE_IDS_PER_BLOCK = 4
@@ -139,9 +133,6 @@ class KeyedPrefix:
 def names_in(digests: bytes) -> ByteColumn:
     """Return all bytes as hexadecimal digits, cut into names."""
     return ByteColumn.of_table(bytes_of(hexlify(digests)).reshape(-1, 2 * RELEASE_ID_BYTES))
-
-
-# Deterministic, replay-safe randomness.
 
 
 WORDS_PER_BLOCK = 8

@@ -1,4 +1,4 @@
-"""Draw estimates with their bars: a row for each symbol, or a panel for each over time."""
+"""Hold estimates with their bars, say how far they lean on a model, and draw them."""
 
 import warnings
 from collections.abc import Collection, Sequence
@@ -174,9 +174,6 @@ def _pyplot() -> Any:
     return pyplot
 
 
-# Hold estimates with their bars, and whatever else a person must know of them.
-
-
 _SHOWN = 40
 
 
@@ -261,9 +258,6 @@ def level_of(count: int, confidence: float, simultaneous: bool) -> float:
     return 1.0 - (1.0 - confidence) / max(1, count) if simultaneous else confidence
 
 
-# Say how far shares lean on a model, and whether what was released agrees with it.
-
-
 _UNCHECKED = (
     "shares of {kind} lean on the model, and nothing here checks it: where it is wrong they are "
     "biased by an amount that bars do not show"
@@ -291,7 +285,7 @@ def about_model(
     if not check.alarm:
         return (
             f"model check: no alarm over {check.symbols:,} released symbols (level "
-            f"{check.level:.0%}); it does not see what noise hides",
+            f"{check.level:.0%}); noise may hide that a model is wrong",
         )
     worst, names = check.deviations[0], [str(symbol) for symbol in alphabet]
     if isinstance(inner, RepeatingMechanism):

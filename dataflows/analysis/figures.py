@@ -1,4 +1,4 @@
-"""Replay what a strategy offered at each tick, to know which tests a figure has passed."""
+"""Read figures over all users: series with bars that age, and the tests that they passed."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -66,9 +66,6 @@ class Tested:
     def places(self, starts: Integers) -> Integers:
         """Return the numbers of ticks."""
         return np.asarray(np.searchsorted(self.starts, starts))
-
-
-# Read figures over all users: series with bars that age.
 
 
 NORMAL = 1e9

@@ -1,8 +1,4 @@
-"""Read what a consumer that somebody else runs gets, up to where its partitions end now.
-
-A consumer of kafka-python never ends by itself, and one of confluent-kafka is no iterable. Neither
-package is imported here.
-"""
+"""Read a sanitized topic: from Kafka, from exported files, or from a consumer that runs."""
 
 import os
 import time
@@ -58,7 +54,11 @@ class Consumer(Protocol):
 
 
 def records_of(source: Any) -> Iterable[Any]:
-    """Return the records of a consumer, or of any iterable."""
+    """Return the records of a consumer, or of any iterable.
+
+    A consumer of kafka-python never ends by itself, and one of confluent-kafka is no iterable.
+    Neither package is imported here.
+    """
     if hasattr(source, "get_watermark_offsets"):
         return _arriving(_Librdkafka(source))
     if hasattr(source, "end_offsets"):
@@ -143,9 +143,6 @@ def _arriving(consumer: _KafkaPython | _Librdkafka) -> Iterator[Any]:
                 return
 
 
-# Take releases out of the schemas that they are written by.
-
-
 _NEEDED = {"avro": ("fastavro", "registry"), "protobuf": ("grpc_tools", "protobuf")}
 """The package that reads releases of a form, and the extra that brings it."""
 
@@ -181,9 +178,6 @@ def _as_json(schema: RecordSchema, content: bytes) -> bytes | None:
     if schema_id(content) is None:
         raise CannotBeEstimated("a record has no id of a schema, and its promise says one")
     return orjson.dumps(schema.read(content[PREFIX_BYTES:]))
-
-
-# Read a sanitized topic: from Kafka, from exported files, or from a consumer that runs.
 
 
 Source = str | os.PathLike[str] | Iterable[Any] | Consumer

@@ -1,10 +1,4 @@
-"""Put the releases of each user into the order in which they were made.
-
-A partition holds them in order. A user who moved to another partition (`source.partitions: follow`,
-`fugu state repartition`) has releases in several, and what is in one was made before what is in the
-next. Where times in two partitions overlap, as after `fugu redrive`, nothing public says which
-release came first.
-"""
+"""Estimate shares and means over users, in windows of time."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -33,7 +27,13 @@ from fugu.operators.sip.batches.batched_release import BatchedRelease
 
 def in_order(records: pa.Table, users: Integers) -> tuple[pa.Table, Integers, int]:
     """Return records with the users of each, ordered within users, and how many users were left
-    out, because the order of their releases is not known."""
+    out, because the order of their releases is not known.
+
+    A partition holds them in order. A user who moved to another partition (`source.partitions:
+    follow`, `fugu state repartition`) has releases in several, and what is in one was made before
+    what is in the next. Where times in two partitions overlap, as after `fugu redrive`, nothing
+    public says which release came first.
+    """
     partitions = records["partition"].to_numpy()
     present = np.zeros((int(partitions.max(initial=0)) + 1, int(users.max(initial=0)) + 1), bool)
     present[partitions, users] = True
@@ -58,9 +58,6 @@ def in_order(records: pa.Table, users: Integers) -> tuple[pa.Table, Integers, in
     order = np.argsort(begins, kind="stable")
     order = order[~np.isin(users[order], unknown)]
     return records.take(pa.array(order)), users[order], len(unknown)
-
-
-# Estimate shares and means over users, in windows of time.
 
 
 _NO_KEY = (

@@ -9,13 +9,6 @@ import numpy as np
 from fugu.operators.columns import selected
 from fugu.operators.mechanism import Array, Integers, Releases
 
-# Hold what flows: columns of the records that one fetch returned for one partition.
-#
-# All columns of one object have the same length; index i is one record. A column is a list, or an
-# array that presents itself as a sequence (`ByteColumn`, `OptionalByteColumn`, `IntegerColumn`,
-# `HeaderColumns`): compiled code reads that without an object for each record. Both give the same.
-
-
 Header = tuple[str, bytes]
 
 
@@ -56,7 +49,13 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class Batch:
-    """Hold records as Kafka has them."""
+    """Hold records as Kafka has them.
+
+    All columns of one object have the same length; index i is one record. A column is a list, or an
+    array that presents itself as a sequence (`ByteColumn`, `OptionalByteColumn`, `IntegerColumn`,
+    `HeaderColumns`): compiled code reads that without an object for each record. Both give the
+    same.
+    """
 
     partition: int
     offsets: Sequence[int]

@@ -177,9 +177,6 @@ def type_and_place(error: BaseException) -> str:
     return type(error).__name__ + place
 
 
-# Hide the panic with a stack of its own that bytewax's Rust core writes for a Python exception.
-
-
 @contextmanager
 def native_stderr_hidden() -> Iterator[None]:
     """Hide stderr from native code; Python keeps writing to it."""

@@ -1,7 +1,4 @@
-"""Hold where a running process stands: what its notices are found by, and nobody is shown.
-
-Each entry is written by the thread that owns it; the thread that looks reads copies.
-"""
+"""Count what a running pipeline tells about itself, and hold where its process stands."""
 
 import time
 from bisect import bisect_left
@@ -71,6 +68,8 @@ class Joining:
 class Standing:
     """Hold positions, stream times and the progress of the merge, of one process.
 
+    Each entry is written by the thread that owns it; the thread that looks reads copies.
+
     `positions`: the next offset, by topic and partition. `times`: stream time, by partition of the
     source. `holding`: partitions whose open ticks hold values, as of the last snapshot.
     `crowded`: partitions where nearly all rows are taken, as of the last snapshot.
@@ -116,18 +115,6 @@ class Standing:
         self.holding.discard(partition)
         self.crowded.discard(partition)
         self.not_begun.discard(partition)
-
-
-# Count what a running pipeline tells about itself: a closed list of numbers.
-#
-# Every number is a function of offsets, clocks, the pipeline file, policies, reasons of refusals,
-# of which streams were active, or of what was released; none is computed from a value or from the
-# text of a key. Labels name topic and partition, for dead letters the reason, and for policies the
-# collection.
-#
-# Numbers about streams tell no more than the keys of the sanitized topic do. With `sink.key: none`
-# that topic does not say which releases belong together, and figures over all people have no keys
-# of theirs, so these numbers are not shown then.
 
 
 Numbers = Mapping[str, Sequence[tuple[Sequence[str], float]]]
@@ -284,6 +271,15 @@ _SUM = "sum"
 
 class Metrics:
     """Keep the numbers of one process as plain dictionaries: a change costs one look-up.
+
+    Every number is a function of offsets, clocks, the pipeline file, policies, reasons of refusals,
+    of which streams were active, or of what was released; none is computed from a value or from the
+    text of a key. Labels name topic and partition, for dead letters the reason, and for policies
+    the collection.
+
+    Numbers about streams tell no more than the keys of the sanitized topic do. With `sink.key:
+    none` that topic does not say which releases belong together, and figures over all people have
+    no keys of theirs, so these numbers are not shown then.
 
     A partition belongs to one thread, so no number is ever changed by two of them; the thread that
     serves the numbers reads copies.

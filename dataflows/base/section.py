@@ -1,4 +1,4 @@
-"""Hold what sections of pipeline files, and of other documents, have in common."""
+"""Hold what sections of pipeline files and of other documents have in common."""
 
 import ast
 import inspect
@@ -63,9 +63,6 @@ def named_file(given: str, about: ValidationInfo) -> Path:
     return Path(about.context or "") / Path(given).expanduser()
 
 
-# Tell names of environment variables from secrets that stand where a name belongs.
-
-
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_NAME = 43
 """A secret of 32 bytes is longer, in hexadecimal and in base64."""
@@ -82,14 +79,12 @@ def is_name_of_variable(value: object) -> bool:
     return _NAME.fullmatch(value) is not None
 
 
-# Make the JSON Schema of a model, with the docstrings of its fields as descriptions.
-#
-# Pydantic would read them from the source of every section at every start, which costs as much as
-# reading the pipeline file.
-
-
 def described_schema(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> dict[str, Any]:
-    """Return the JSON Schema of a model; every field with a docstring has a description."""
+    """Return the JSON Schema of a model; every field with a docstring has a description.
+
+    Pydantic would read docstrings from the source of every section at every start, which costs as
+    much as reading the pipeline file.
+    """
     return model.model_json_schema(mode=mode, schema_generator=_Describing)
 
 

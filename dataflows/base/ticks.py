@@ -1,4 +1,4 @@
-"""Cut event time into ticks, which all streams of a partition go through in step.
+"""Read durations, follow stream time, and cut event time into ticks.
 
 >>> between("50ms", "60m")("1.5s")
 datetime.timedelta(seconds=1, microseconds=500000)
@@ -16,9 +16,6 @@ from pydantic import WithJsonSchema
 
 from fugu.dataflows.base.batches import Reason
 from fugu.operators.mechanism import Integers
-
-# Read durations, such as 500ms, 1s, 15m, 1d or those of ISO 8601, and say them in words.
-
 
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)(ms|s|m|h|d)$")
 _ISO = re.compile(
@@ -85,16 +82,6 @@ def _seconds(value: object) -> float:
     raise ValueError("write a duration with its unit, such as 500ms, 1s or 1m")
 
 
-# Declare stream time: how far a partition has come in event time, by clocks that may be wrong.
-#
-# No person may move it alone, because it decides whose records are late and which ticks close. So
-# it is the `distinct_keys`-th latest of the latest times of all keys, or the latest time of
-# declared heartbeats, keys that belong to no user. Every record counts whose key and time can be
-# read, also one whose value is refused; but for one whose time is further ahead of what Kafka says
-# of the same record than `max_ahead`. That is a function of the record alone, so a wrong clock
-# decides about nobody else.
-
-
 DISTINCT_KEYS = 3
 """The default of pipeline files."""
 IN_A_ROW = 20
@@ -111,6 +98,13 @@ _LIMITED = (
 @dataclass(frozen=True)
 class StreamTime:
     """Say whose records move stream time: those of several people together, or heartbeats.
+
+    No person may move stream time alone, because it decides whose records are late and which ticks
+    close. So it is the `distinct_keys`-th latest of the latest times of all keys, or the latest
+    time of declared heartbeats, keys that belong to no user. Every record counts whose key and time
+    can be read, also one whose value is refused; but for one whose time is further ahead of what
+    Kafka says of the same record than `max_ahead`. That is a function of the record alone, so a
+    wrong clock decides about nobody else.
 
     A record counts if the time in its field is at most `max_ahead` milliseconds after the timestamp
     that it has in Kafka; None stands for a day.
@@ -180,14 +174,6 @@ class StreamTime:
 PEOPLE = StreamTime()
 """The default: records of several people."""
 
-
-# Cut event time into ticks, which all streams of a partition go through in step.
-#
-# A tick closes, in order, when stream time has come to its end plus `grace`. Ticks of a silence
-# are skipped: where stream time goes on further than any record may be ahead of it, they cannot
-# hold a record. No wall clock is read, so the same records always close the same ticks.
-
-
 TIME = "stream time"
 """The name of stream time in the clock of a partition."""
 CLOSED = "closed tick"
@@ -221,6 +207,10 @@ class Passed:
 @dataclass(frozen=True)
 class Ticks:
     """Place records in ticks of `width` milliseconds; tick 0 begins at 1970-01-01 00:00 UTC.
+
+    A tick closes, in order, when stream time has come to its end plus `grace`. Ticks of a silence
+    are skipped: where stream time goes on further than any record may be ahead of it, they cannot
+    hold a record. No wall clock is read, so the same records always close the same ticks.
 
     A record more than `max_jump` ticks ahead of those that are open is refused. Where
     a tick has `several` records of a stream, one counts, or all as a list, or the first, and the

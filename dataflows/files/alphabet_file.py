@@ -18,13 +18,6 @@ from fugu.operators.sip.distances import Points
 from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.second_order_model import SecondOrderModel
 
-# Read the symbols of a large alphabet from the file of `alphabet: {file: FILE}`.
-#
-# A text file holds one symbol on each line: a whole number is an integer, any other line is text,
-# and so is a line in double quotes, as in JSON. Of a file that ends in .json, such as a model
-# file, the list under its key `alphabet` is taken.
-
-
 LARGEST_ALPHABET = 2**17
 """A promise beside the sink lists every symbol, and so does whatever is built for one."""
 _LONGEST_INTEGER = 20
@@ -32,7 +25,12 @@ _WHOLE_NUMBER = re.compile(r"-?[1-9][0-9]*|0")
 
 
 def read_alphabet(path: Path) -> object:
-    """Return the symbols in order, not yet checked; `ValueError` says what is wrong."""
+    """Return the symbols in order, not yet checked; `ValueError` says what is wrong.
+
+    A text file holds one symbol on each line: a whole number is an integer, any other line is text,
+    and so is a line in double quotes, as in JSON. Of a file that ends in .json, such as a model
+    file, the list under its key `alphabet` is taken.
+    """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -88,12 +86,6 @@ def _symbol(number: int, line: str) -> str | int:
     return int(line)
 
 
-# Read where each symbol of an alphabet lies, from the file of `distance: {points: FILE}`.
-#
-# {"format": "fugu-points", "format_version": 1, "alphabet": ["harbour", "market", "park"],
-# "points": [[0.0, 0.0], [0.4, 1.1], [2.5, 0.3]]}
-
-
 class PointsFile(Section):
     """Hold the content of a points file, not yet checked as points."""
 
@@ -105,7 +97,11 @@ class PointsFile(Section):
 
 
 def read_points(path: Path, alphabet: list[str] | list[int]) -> Points:
-    """Return the points in `path`, which must have the pipeline's alphabet, in its order."""
+    """Return the points in `path`, which must have the pipeline's alphabet, in its order.
+
+    {"format": "fugu-points", "format_version": 1, "alphabet": ["harbour", "market", "park"],
+     "points": [[0.0, 0.0], [0.4, 1.1], [2.5, 0.3]]}
+    """
     try:
         content = PointsFile.model_validate(orjson.loads(path.read_bytes()))
     except OSError as error:
@@ -145,19 +141,17 @@ def _unusable(path: Path, problem: str) -> ConfigurationError:
     return ConfigurationError(f"operator.distance: {path}: {problem}")
 
 
-# Read a transition matrix: a JSON list of rows, a `.npy` array, or a model file.
-#
-#     [[0.9, 0.1], [0.4, 0.6]]
-#
-# Row i says what follows value i. Errors name the file, the row and the column.
-
-
 MOST_VALUES = 400
 """The work grows with the third power: so many values take about half a minute."""
 
 
 def read_matrix(path: Path) -> Floats:
-    """Return the matrix in `path`; `ConfigurationError` says what to write instead."""
+    """Return the matrix in `path`; `ConfigurationError` says what to write instead.
+
+        [[0.9, 0.1], [0.4, 0.6]]
+
+    Row i says what follows value i. Errors name the file, the row and the column.
+    """
     if path.suffix == ".npy":
         return _checked(path, _array(path))
     content = read_json(path)

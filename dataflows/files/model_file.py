@@ -1,4 +1,13 @@
-"""Read model files: frozen, versioned descriptions of how a stream of symbols behaves."""
+"""Read model files: frozen, versioned descriptions of how a stream of symbols behaves.
+
+    {"format": "fugu-markov-model", "format_version": 2, "alphabet": ["rest", "active"],
+     "prior": "uniform", "transition": [[0.9, 0.1], [0.2, 0.8]], "smoothing": 0.001}
+
+`prior` is a list or "uniform". `transition` is a matrix, or sparse rows (see `sparse_model`), which
+may depend on the last two symbols. `smoothing` mixes every distribution with the uniform one and is
+part of the model that the guarantee is relative to. `intervals` say how far probabilities may be
+off (`kind: robust_crr`, `within: learned`), and `learned` says where a model comes from.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,16 +28,6 @@ from fugu.operators.sip.model_sets import ModelIntervals
 from fugu.operators.sip.second_order_model import SecondOrderModel
 from fugu.operators.sip.sparse_models import SparseMarkovModel, SparseRows
 
-# Read sparse rows of a model file: only what often follows a symbol, or a pair, is listed.
-#
-#     {"from": "rest", "to": {"rest": 0.9, "light": 0.08}, "uniform": 0.02}
-#     {"from": ["rest", "light"], "to": {"light": 0.7, "rest": 0.3}}
-#
-# With probability `uniform` any symbol follows, all alike, and what came before is forgotten; it
-# and the numbers in `to` sum to 1. Every symbol has a row; a pair without one behaves as its last
-# symbol. Symbols that are integers are written in quotes in `to`, as JSON has it.
-
-
 Symbol = str | int
 Memory = tuple[int, ...]
 
@@ -44,7 +43,15 @@ class Row(Section):
 def sparse_model(
     alphabet: Sequence[Symbol], prior: Sequence[float], rows: Sequence[Row], smoothing: float
 ) -> SparseMarkovModel | SecondOrderModel:
-    """Return the chain; `ValueError` names the row and the column that cannot be."""
+    """Return the chain; `ValueError` names the row and the column that cannot be.
+
+        {"from": "rest", "to": {"rest": 0.9, "light": 0.08}, "uniform": 0.02}
+        {"from": ["rest", "light"], "to": {"light": 0.7, "rest": 0.3}}
+
+    With probability `uniform` any symbol follows, all alike, and what came before is forgotten; it
+    and the numbers in `to` sum to 1. Every symbol has a row; a pair without one behaves as its last
+    symbol. Symbols that are integers are written in quotes in `to`, as JSON has it.
+    """
     index = {symbol: number for number, symbol in enumerate(alphabet)}
     columns = {str(symbol): number for symbol, number in index.items()}
     first = np.array(smoothed_row("prior", prior, smoothing))
@@ -104,18 +111,6 @@ def _shown(symbols: Symbol | list[Symbol]) -> str:
     if isinstance(symbols, list):
         return "[" + ", ".join(_shown(symbol) for symbol in symbols) + "]"
     return f'"{symbols}"' if isinstance(symbols, str) else str(symbols)
-
-
-# Read model files: frozen, versioned descriptions of how a stream of symbols is assumed to behave.
-#
-#     {"format": "fugu-markov-model", "format_version": 2, "alphabet": ["rest", "active"],
-#      "prior": "uniform", "transition": [[0.9, 0.1], [0.2, 0.8]], "smoothing": 0.001}
-#
-# `prior` is a list or "uniform". `transition` is a matrix, or sparse rows (see `model_rows`),
-# which may depend on the last two symbols. `smoothing` mixes every distribution with the uniform
-# one and is part of the model that the guarantee is relative to. `intervals` say how far
-# probabilities may be off (`kind: robust_crr`, `within: learned`), and `learned` says where a
-# model comes from.
 
 
 FORMAT = "fugu-markov-model"

@@ -1,4 +1,4 @@
-"""Read a file of sections, in YAML or JSON: every error names the line and what to write.
+"""Read files of sections and taxonomies, in YAML or JSON: every error names the line.
 
 Reading takes seconds at most, whatever the file is: its size is limited, and so is the number of
 its keys and values, in which what an alias (*) repeats is counted again.
@@ -229,22 +229,21 @@ def _duplicate_key(node: yaml.Node | None) -> yaml.ScalarNode | None:
     return next(filter(None, map(_duplicate_key, children)), None)
 
 
-# Read a taxonomy of sensitive values: a tree in YAML, from the general to the particular.
-#
-#     Disease:
-#       Virus infection: [Dengue, H1N1]
-#       Lung infection:
-#
-# What is below a name is another mapping, a list of names, or nothing. Every error names the line.
-
-
 Tree = dict[str, object]
 Problem = tuple[Location, str]
 _DEEPEST = 50
 
 
 def read_taxonomy(path: Path) -> Tree:
-    """Return the tree in a file; `ConfigurationError` lists all problems by line."""
+    """Return the tree in a file; `ConfigurationError` lists all problems by line.
+
+        Disease:
+          Virus infection: [Dengue, H1N1]
+          Lung infection:
+
+    What is below a name is another mapping, a list of names, or nothing. Every error names the
+    line.
+    """
     file = YamlFile.read(path, "taxonomy", "Disease:")
     found = [file.problem(*problem) for problem in problems_of(file.plain)]
     if found:

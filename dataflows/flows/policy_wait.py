@@ -13,7 +13,7 @@ hides nothing, since the end counts what is not committed. The reader gives out 
 the end, and then `Covering`; dataflow and sink keep this order. The sink writes the mark once
 everything before it is acknowledged, so that no change which failed follows its mark; and a change
 that a replay skips was found in the log. So the change stands in the log before the mark, and the
-merge, which releases behind marks (`stages.coverage`), tells it first.
+merge, which releases behind marks (`stages.log_entries`), tells it first.
 
 This is about one mark and the process that wrote it. Another process that was taken for dead, a
 mark that comes late, twice, or never, and an offset that is asked for again after a restart, make a

@@ -1,4 +1,4 @@
-"""Write a directory as a graceful stop leaves it, for a state that was elsewhere.
+"""Write a state that was kept elsewhere into a directory, in the form that a graceful stop leaves.
 
 bytewax itself writes its recovery store: a dataflow with the steps of the pipeline runs once over
 one item for each partition, and its parts have nothing but their snapshots. So a start resumes as

@@ -1,8 +1,8 @@
-"""Read what a consumer says about its group, in the bytes that librdkafka writes.
+"""Define the small interface behind which every Kafka client lives.
 
-`CGMDv2:`, i32 generation, group, 0, member, 0, and what follows about a static member. A member
-that has left its group has generation -1 and no name, which Kafka takes from old clients and fences
-nobody by, so whoever commits must look.
+Another client is some more files with these classes; source, sink and topic checks never change. An
+implementation uses its library's public calls only and publishes the same bytes as every other.
+Failures are `fugu.dataflows.base.errors`, whose texts hold coordinates and never values.
 """
 
 import sys
@@ -18,7 +18,12 @@ _GENERATION_BYTES = 4
 
 @dataclass(frozen=True)
 class GroupMetadata:
-    """Hold a membership in a consumer group; `written` is what transactions are given."""
+    """Hold a membership in a consumer group; `written` is what transactions are given.
+
+    `CGMDv2:`, i32 generation, group, 0, member, 0, and what follows about a static member. A member
+    that has left its group has generation -1 and no name, which Kafka takes from old clients and
+    fences nobody by, so whoever commits must look.
+    """
 
     written: bytes
     generation: int
@@ -43,13 +48,6 @@ class GroupMetadata:
     def is_of(self, member: str) -> bool:
         """Return whether this is a membership now, and that of this member."""
         return self.generation >= 0 and bool(member) and self.member == member
-
-
-# Define the small interface behind which every Kafka client lives.
-#
-# Another client is some more files with these classes; source, sink and topic checks never change.
-# An implementation uses its library's public calls only and publishes the same bytes as every
-# other. Failures are `fugu.dataflows.base.errors`, whose texts hold coordinates and never values.
 
 
 @dataclass(frozen=True)

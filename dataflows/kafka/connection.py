@@ -1,4 +1,8 @@
-"""Read the `kafka` section of a pipeline file into a `Connection`."""
+"""Read the `kafka` section of a pipeline file into a `Connection`.
+
+The section names files and environment variables; a `Connection` holds what is in them. It shows no
+secret, and every client translates the same one into the settings of its library.
+"""
 
 import re
 from collections.abc import Mapping
@@ -30,11 +34,8 @@ from fugu.dataflows.kafka.credentials import (
     TokenServer,
 )
 
-# List the settings of librdkafka that a pipeline file may choose: `kafka.settings`.
-#
 # What decides whether records are written once, in order, and only committed ones are read, is
 # never among them, nor is how a connection is protected, nor what loads code or logs what is sent.
-
 
 _INTEGER, _SETTING_TEXT, _FLAG = (int,), (str,), (bool,)
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -83,13 +84,6 @@ def _allowed(settings: dict[str, Value]) -> dict[str, Value]:
 
 
 ChosenSettings = Annotated[dict[str, Value], AfterValidator(_allowed)]
-
-
-# Read the `kafka` section of a pipeline file into a `Connection`.
-#
-# The section names files and environment variables; a `Connection` holds what is in them. It shows
-# no secret, and every client translates the same one into the settings of its library.
-
 
 Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 OAUTHBEARER: Final = "OAUTHBEARER"

@@ -13,9 +13,6 @@ from pydantic import BeforeValidator, Field, SecretStr, StringConstraints, model
 from fugu.dataflows.base.errors import UnusableField
 from fugu.dataflows.base.section import Section, is_name_of_variable
 
-# Read passwords from where the pipeline file says; nothing ever shows them.
-
-
 Resolve = Callable[[str], Path]
 """Turn a path in the pipeline file into a path on this machine."""
 
@@ -66,9 +63,6 @@ def _only_line(path: Path, field: str) -> str:
     except OSError as error:
         reason = error.strerror or "input/output error"
     raise UnusableField(field, f"file {path} cannot be read ({reason})")
-
-
-# Check and load the certificates of a TLS connection: whom we trust, and who we are.
 
 
 @dataclass(frozen=True)
@@ -151,9 +145,6 @@ def _check_readable(field: str, path: Path) -> None:
         path.open("rb").close()
     except OSError as error:
         raise UnusableField(field, f"file {path} cannot be read ({error.strerror})") from None
-
-
-# Say where a client gets the tokens of OAUTHBEARER: from an OIDC server, by client credentials.
 
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")

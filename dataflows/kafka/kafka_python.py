@@ -4,7 +4,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from typing import Any, SupportsIndex, TypeVar
+from typing import Any, TypeVar
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import __version__ as library_version
@@ -33,9 +33,8 @@ from kafka.errors import (
     UnsupportedCodecError,
     for_code,
 )
-from kafka.record.default_records import DefaultRecordBatch
 
-from fugu.dataflows.base.batches import Batch, Header, Outgoing
+from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.kafka.client import (
     EVERYBODY,
@@ -62,9 +61,7 @@ from fugu.dataflows.kafka.failures import (
 )
 from fugu.dataflows.kafka.kafka_python_refusals import reach, right_missing, sent_elsewhere
 from fugu.dataflows.kafka.kafka_python_settings import settings_of
-from fugu.dataflows.kafka.kafka_python_unpacking import Enough, StaysPacked, bounded
-
-# Ask Kafka who may do what to a topic.
+from fugu.dataflows.kafka.kafka_python_unpacking import Enough, StaysPacked, bounded, readable
 
 
 def rights_of(admin: KafkaAdminClient, topic: str) -> Rights | None:
@@ -82,9 +79,6 @@ def rights_of(admin: KafkaAdminClient, topic: str) -> Rights | None:
         if rule.permission_type is ACLPermissionType.ALLOW:
             allowed[rule.operation.name].add(rule.principal)
     return Rights({name: frozenset(found) for name, found in allowed.items()}, bool(rules))
-
-
-# Read topics through consumers of kafka-python.
 
 
 class KafkaPythonReader(Reader):
@@ -191,53 +185,8 @@ def _batch(partition: int, records: list[Any]) -> Batch:
         [record.timestamp for record in records],
         [record.key for record in records],
         [record.value for record in records],
-        [_readable(record.headers) for record in records],
+        [readable(record.headers) for record in records],
     )
-
-
-def _readable(headers: list[Header]) -> list[Header]:
-    """Return headers as librdkafka's reader does: none where a name is no text."""
-    return [] if any(name is _NO_TEXT for name, _ in headers) else headers
-
-
-_NO_TEXT = "no text"
-"""Stands for the name of a header; one that is equal is another object."""
-
-
-class _AnyNames(bytearray):
-    """Hold records, of which names of headers need not be text."""
-
-    def __getitem__(self, at: Any) -> Any:
-        found = super().__getitem__(at)
-        return found if isinstance(at, SupportsIndex) else _Name(found)
-
-
-class _Name(bytearray):
-    """Hold the name of a header; one that is no text becomes `_NO_TEXT`."""
-
-    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        try:
-            return super().decode(encoding, errors)
-        except UnicodeDecodeError:
-            return _NO_TEXT
-
-
-_read_record: Any = DefaultRecordBatch._read_msg
-
-
-def _read_any_record(batch: Any, *options: Any) -> Any:
-    """Read the next record of a batch; kafka-python stops for ever where a name is no text."""
-    try:
-        return _read_record(batch, *options)
-    except UnicodeDecodeError:
-        batch._buffer = _AnyNames(batch._buffer)
-        return _read_record(batch, *options)
-
-
-DefaultRecordBatch._read_msg = _read_any_record
-
-
-# Write topics through producers of kafka-python.
 
 
 _UNACKNOWLEDGED_RECORDS = 20_000
@@ -289,9 +238,6 @@ class KafkaPythonWriter(Writer):
 
     def close(self) -> None:
         self._producer.close(timeout=0)
-
-
-# Talk to Kafka through the public calls of kafka-python, which is always installed.
 
 
 Made = TypeVar("Made")

@@ -1,4 +1,8 @@
-"""Explain why kafka-python does not reach Kafka, or is not let in."""
+"""Explain why kafka-python does not reach Kafka, or is not let in.
+
+The texts name exceptions and settings, and repeat OpenSSL's words about certificates; what a broker
+says is not repeated.
+"""
 
 import logging
 import ssl
@@ -21,12 +25,6 @@ from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.base.logs import ALOUD
 from fugu.dataflows.kafka.connection import OAUTHBEARER, Connection
 from fugu.dataflows.kafka.kafka_python_settings import NoToken
-
-# Explain exceptions of kafka-python about a Kafka that is there and does not let us in.
-#
-# The texts name exceptions and settings, and repeat OpenSSL's words about certificates; what a
-# broker says is not repeated.
-
 
 _OTHER_NAME = {62, 64}
 """OpenSSL's verify codes for a host name and for an address that the certificate does not list."""
@@ -140,13 +138,6 @@ def _tls_refusal(error: ssl.SSLError, connection: Connection) -> str | None:
     return None
 
 
-# Reach Kafka with kafka-python, or say why that fails.
-#
-# kafka-python tries again until its time is over, whatever the reason is, and then says no more
-# than that. It logs the reasons as exceptions, which are read here. A reason that waiting does not
-# cure ends the attempts early, so that a wrong password is not tried for long.
-
-
 Made = TypeVar("Made")
 _REACH_SECONDS = 15.0
 _ATTEMPT_SECONDS = (1.0, 3.0, _REACH_SECONDS)
@@ -193,7 +184,12 @@ _library_log.addHandler(_ears)
 
 
 def reach(make: Callable[..., Made], connection: Connection, settings: Mapping[str, Any]) -> Made:
-    """Return the client that `make` builds once Kafka answers; `KafkaUnavailable` says why not."""
+    """Return the client that `make` builds once Kafka answers; `KafkaUnavailable` says why not.
+
+    kafka-python tries again until its time is over, whatever the reason is, and then says no more
+    than that. It logs the reasons as exceptions, which are read here. A reason that waiting does
+    not cure ends the attempts early, so that a wrong password is not tried for long.
+    """
     errors: list[BaseException] = []
     deadline = time.monotonic() + _REACH_SECONDS
     with _listening(errors):

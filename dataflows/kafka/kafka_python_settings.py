@@ -1,4 +1,4 @@
-"""Translate a `Connection` into the public settings of kafka-python, shared by all its clients."""
+"""Translate a `Connection` into settings of kafka-python, with sockets and tokens for it."""
 
 import json
 import socket
@@ -21,19 +21,17 @@ from kafka.net.sasl.oauth import AbstractTokenProvider
 from fugu.dataflows.kafka.connection import OAUTHBEARER, Connection, Credentials
 from fugu.dataflows.kafka.credentials import TokenServer
 
-# Sockets for kafka-python, which hand out what arrived before the end of a connection.
-#
-# kafka-python drops what it has just read where the connection ends behind it: the reason for
-# which a broker refuses a user.
-
-
 HANDSHAKE_SECONDS = 5
 DIRECT = "fugu-direct://"
 """The setting `proxy_url` of kafka-python by which it connects directly, by `PatientSocket`."""
 
 
 class PatientSocket(socket.socket):
-    """Let the end of a connection wait until the socket is read again."""
+    """Let the end of a connection wait until the socket is read again.
+
+    kafka-python drops what it has just read where the connection ends behind it: the reason for
+    which a broker refuses a user.
+    """
 
     _nothing_now: type[OSError] = BlockingIOError
     _was_read = False
@@ -83,9 +81,6 @@ class Direct(KafkaNetSocket):  # type: ignore[misc]
     def socket(self, *kind: Any) -> PatientSocket:
         """Return a socket of this family, type and protocol."""
         return PatientSocket(*kind)
-
-
-# Give kafka-python the tokens of an OIDC server, as librdkafka's own method gets them.
 
 
 _ANSWER_SECONDS = 10.0
@@ -155,9 +150,6 @@ def _asked(server: TokenServer) -> tuple[str, float]:
     except (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError) as error:
         what = f"the token server gives no token ({type(error).__name__})"
         raise NoToken(what) from None
-
-
-# Translate a `Connection` into the public settings of kafka-python, shared by all its clients.
 
 
 _EMBEDDED_API = (2, 3)

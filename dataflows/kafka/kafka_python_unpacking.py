@@ -1,4 +1,4 @@
-"""Let kafka-python unpack no more than is allowed.
+"""Let kafka-python unpack no more than is allowed, and read headers whose names are no text.
 
 It unpacks a batch in one go, whatever comes out, and has no setting against that. So the class that
 makes records of what a consumer has fetched is replaced, for that consumer: batches are unpacked
@@ -9,13 +9,15 @@ import io
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, SupportsIndex
 
 import kafka.codec as codecs
 from kafka import KafkaConsumer
 from kafka.consumer.fetcher import Fetcher
 from kafka.errors import UnsupportedCodecError
 from kafka.record.default_records import DefaultRecordBatch
+
+from fugu.dataflows.base.batches import Header
 
 _AT_ONCE = 1_048_576
 _MOST_POLLED_BYTES = 64 * 1_048_576
@@ -217,3 +219,45 @@ _CODECS: Mapping[int, tuple[str, Callable[[], bool], _Pieces]] = {
     DefaultRecordBatch.CODEC_LZ4: ("lz4", lambda: codecs.lz4 is not None, _lz4),
     DefaultRecordBatch.CODEC_ZSTD: ("zstd", codecs.has_zstd, _zstd),
 }
+
+
+def readable(headers: list[Header]) -> list[Header]:
+    """Return headers as librdkafka's reader does: none where a name is no text."""
+    return [] if any(name is _NO_TEXT for name, _ in headers) else headers
+
+
+_NO_TEXT = "no text"
+"""Stands for the name of a header; one that is equal is another object."""
+
+
+class _AnyNames(bytearray):
+    """Hold records, of which names of headers need not be text."""
+
+    def __getitem__(self, at: Any) -> Any:
+        found = super().__getitem__(at)
+        return found if isinstance(at, SupportsIndex) else _Name(found)
+
+
+class _Name(bytearray):
+    """Hold the name of a header; one that is no text becomes `_NO_TEXT`."""
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        try:
+            return super().decode(encoding, errors)
+        except UnicodeDecodeError:
+            return _NO_TEXT
+
+
+_read_record: Any = DefaultRecordBatch._read_msg
+
+
+def _read_any_record(batch: Any, *options: Any) -> Any:
+    """Read the next record of a batch; kafka-python stops for ever where a name is no text."""
+    try:
+        return _read_record(batch, *options)
+    except UnicodeDecodeError:
+        batch._buffer = _AnyNames(batch._buffer)
+        return _read_record(batch, *options)
+
+
+DefaultRecordBatch._read_msg = _read_any_record

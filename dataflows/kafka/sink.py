@@ -1,4 +1,10 @@
-"""Write to Kafka with bytewax: a release goes to the partition of its record, and never twice."""
+"""Write to Kafka with bytewax: a release goes to the partition of its record, and never twice.
+
+The resume state of a part is an offset of its own output partition. When the part is rebuilt, it
+reads from there to the end and remembers release id -> digest. A replayed release with a known id
+is skipped if its digest is equal; another digest stops the pipeline before any state advances
+(`ReplayedReleases`).
+"""
 
 import logging
 import time
@@ -16,18 +22,6 @@ from fugu.dataflows.base.metrics import EVENT_TIME, RECORDS_OUT, REPLAYED, Metri
 from fugu.dataflows.kafka.client import TRANSACTION_SECONDS, Bounds, Client, Reader, Writer
 from fugu.dataflows.kafka.source import ReleaseTimes, part_names
 from fugu.dataflows.records.published import record_digest, release_id_of
-
-# Recognise releases that were published before a restart when their replay comes.
-#
-# A release whose id is known is not written again if its digest is equal; another digest stops the
-# pipeline.
-#
-# A published release that does not come back in the replay must have an explanation, too. Its id
-# is that of a later record (the predecessor's producer gave up one request and delivered the
-# next), or of one before the last snapshot (a late request of the predecessor, an identical copy
-# of what was published since), or the pipeline stops. Releases of ticks are ordered by time
-# instead.
-
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +44,15 @@ ReleaseIds = Callable[[int, Sequence[int]], Sequence[bytes]]
 @dataclass(eq=False)
 class ReplayedReleases:
     """Compare a replay of source partition `source` with what a partition of `topic` holds.
+
+    A release whose id is known is not written again if its digest is equal; another digest stops
+    the pipeline.
+
+    A published release that does not come back in the replay must have an explanation, too. Its id
+    is that of a later record (the predecessor's producer gave up one request and delivered the
+    next), or of one before the last snapshot (a late request of the predecessor, an identical copy
+    of what was published since), or the pipeline stops. Releases of ticks are ordered by time
+    instead.
 
     `published` are the releases that are still awaited, by release id; those that come back are
     taken out. `release_ids` names the releases of source records; it is None where releases belong
@@ -145,14 +148,6 @@ class ReplayedReleases:
             "nothing more was published to this partition. Restore what changed, or "
             f"{NEW_PIPELINE}."
         )
-
-
-# Write to Kafka with bytewax: a release goes to the partition of its record, and never twice.
-#
-# The resume state of a part is an offset of its own output partition. When the part is rebuilt, it
-# reads from there to the end and remembers release id -> digest. A replayed release with a known
-# id is skipped if its digest is equal; another digest stops the pipeline before any state advances
-# (`replayed_releases`).
 
 
 _SAID_EVERY_SECONDS, _LOOKED_EVERY_SECONDS = 5.0, 0.2

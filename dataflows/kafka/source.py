@@ -1,4 +1,7 @@
-"""Read from Kafka with bytewax: one shared reader per process, one part per partition."""
+"""Read from Kafka with bytewax: one shared reader per process, one part per partition.
+
+The resume state of a part is the offset after the last batch it emitted.
+"""
 
 import logging
 import time
@@ -14,12 +17,6 @@ from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
 from fugu.dataflows.base.metrics import RECORDS_IN, RELEASE_SECONDS, SNAPSHOT_AGE, Metrics
 from fugu.dataflows.kafka.client import Bounds, Reader
 
-# Measure how long records take, from the poll that brought them until their releases are safe.
-#
-# That is when Kafka has acknowledged the releases of an epoch and its state is durable. Only
-# clocks of this process count: how long a mechanism holds a value back in event time never shows.
-
-
 Polled = list[tuple[float, int]]
 """Moments of polls, and numbers of records."""
 
@@ -27,6 +24,9 @@ Polled = list[tuple[float, int]]
 @dataclass
 class ReleaseTimes:
     """Hold when records of each partition were polled, of this epoch and of the one that ends.
+
+    Releases are safe when Kafka has acknowledged those of an epoch and its state is durable. Only
+    clocks of this process count: how long a mechanism holds a value back in event time never shows.
 
     An epoch in which nothing came to the sink is forgotten.
     """
@@ -51,11 +51,6 @@ class ReleaseTimes:
         for polled_at, records in self._ending.pop(partition, []):
             seconds = moment - polled_at
             self.metrics.observe(RELEASE_SECONDS, seconds, records, self.topic, partition)
-
-
-# Read from Kafka with bytewax: one shared reader per process, one part per partition.
-#
-# The resume state of a part is the offset after the last batch it emitted.
 
 
 log = logging.getLogger(__name__)
@@ -305,9 +300,6 @@ def part_names(partitions: Iterable[int]) -> list[str]:
 def part_name(partition: int) -> str:
     """Return the name of one part."""
     return f"{partition:06d}"
-
-
-# Read a source whose records may have to wait: a partition that waits is not read further.
 
 
 _PAUSE = timedelta(milliseconds=5)

@@ -27,7 +27,7 @@ class BatchedCrrOperator(InTimeOperator):
         "alphabet: [rest, light, moderate, vigorous]\nwindow: 2\nepsilon_per_batch: 2.0\n"
         "model: heart-zones.model.json\nkernel: heuristic\n"
     )
-    protected = "a user's sequence of symbols, with the model and without one, per list"
+    protected = "a user's sequence of symbols, per list: under the model, and without any model"
 
     kind: Literal["batched_crr"]
     window: Annotated[int, Field(ge=1, le=LARGEST_WINDOW)]

@@ -7,7 +7,7 @@ from fugu.operators.sip.conditional_randomized_response import PaperConditionalR
 
 
 class PaperCrrOperator(ConditionalOperator):
-    """Release as `crr` does in print, whose claim does not hold: a baseline for comparison."""
+    """Release as the paper of `crr` says, whose claim does not hold: a baseline for comparison."""
 
     order = 101
     example = ConditionalOperator.example + "accept_unsound: true\n"

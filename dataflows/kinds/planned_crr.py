@@ -14,14 +14,14 @@ _PLANNED = 2
 
 
 class PlannedCrrOperator(ConditionalInTimeOperator):
-    """Release a bit as `crr`, for nothing while it is sure, and for more nats while it is not."""
+    """Release a bit as `crr`, at no cost while the model is sure of it, else for more nats."""
 
     order = 102
     example = (
         "alphabet: [away, home]\nepsilon: 1.0\nmodel: presence.model.json\n"
         "accept_growing_loss: true\n"
     )
-    protected = "a user's sequence of bits, with the model and without one, per release"
+    protected = "a user's sequence of bits, per release: under the model, and without any model"
     mechanism_class = PlannedRelease
 
     kind: Literal["planned_crr"]

@@ -10,9 +10,6 @@ from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.monitoring.notices import Kind, Notice, Unmoved, silences
 from fugu.dataflows.stages.stateful_step import Gate
 
-# Notice that values wait in open ticks, and nothing closes these.
-
-
 PATIENCE_SECONDS = 30.0
 HEARTBEATS = "ticks.stream_time.heartbeats"
 
@@ -66,9 +63,6 @@ class TicksWait:
             f"stream time has stood still for {stood:.0f} s, because too few people move it. Send "
             f"heartbeats ({HEARTBEATS})"
         )
-
-
-# Notice that figures wait: for partitions that have not told their ticks, or for policies.
 
 
 _UNMOVED_SECONDS = 30.0

@@ -13,12 +13,6 @@ from fugu.dataflows.base.metrics import NOTICE, SNAPSHOT_AGE, Metrics, Numbers
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.notices import Kind, Notice, Place, Sentinel
 
-# Ask all sentinels every second, and say what they notice: in the log, in metrics, in health.
-#
-# This happens also without `metrics` in the pipeline file. Clocks are read here, and nothing here
-# decides what is released.
-
-
 _LOOK_SECONDS = 1.0
 _SAY_SECONDS = 60.0
 
@@ -33,7 +27,11 @@ class _Current:
 
 
 class Watchman:
-    """Keep the notices of one process; those that stand still come first."""
+    """Keep the notices of one process; those that stand still come first.
+
+    It asks all sentinels every second, also without `metrics` in the pipeline file. It reads
+    clocks, and nothing here decides what is released.
+    """
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -90,9 +88,6 @@ class Watchman:
 def _coordinates(notice: Notice) -> dict[str, object]:
     where = {"topic": notice.topic, "partition": notice.partition}
     return {name: value for name, value in where.items() if value is not None}
-
-
-# Judge whether the pipeline does its work: snapshots are made and nothing stands still.
 
 
 _SNAPSHOTS_MISSED = 10
@@ -166,9 +161,6 @@ class Health:
         if age is None or age <= self.snapshots.longest_age + _STUCK_SECONDS:
             return None
         return f"no snapshot for {age:.0f} s"
-
-
-# Report to the supervisor every second, with one line of JSON each time.
 
 
 @dataclass(frozen=True)

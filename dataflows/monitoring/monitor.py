@@ -1,8 +1,4 @@
-"""Count refused starts over the life of a state: a refused process leaves no other number.
-
-A file of one byte for each refusal, beside the shards. Appending a byte needs no lock, so a process
-that was refused because another one owns the state may count, too: the owner then shows it.
-"""
+"""Measure one process and judge its health, and count the starts that a state refused."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -53,7 +49,12 @@ _FILE = "refused-starts"
 
 @dataclass(frozen=True)
 class RefusedStarts:
-    """Keep the count in one state directory; where there is none, nobody counts."""
+    """Keep the count in one state directory; where there is none, nobody counts.
+
+    The file has one byte for each refusal, and is beside the shards. Appending a byte needs no
+    lock, so a process that was refused because another one owns the state may count, too: the owner
+    then shows it.
+    """
 
     directory: Path | None
 
@@ -81,9 +82,6 @@ class RefusedStarts:
             return (self.directory / _FILE).stat().st_size
         except OSError:
             return 0
-
-
-# Measure one process, from before it reads anything, and judge its health.
 
 
 class Monitor:

@@ -25,8 +25,6 @@ from fugu.dataflows.records.registered import Schemas
 from fugu.dataflows.stages.stage import NEARLY_ALL
 from fugu.operators.budget import WhenExhausted
 
-# Define notices: what is not as it should be now, where, and what to do about it.
-
 
 class Kind(StrEnum):
     """Name what a notice is about, as the metric does."""
@@ -113,9 +111,6 @@ def silences(unmoved: Unmoved, topic: str, standing: Standing, now: float) -> di
     }
 
 
-# Notice that many streams have spent their budgets, or nearly have.
-
-
 _FEWEST_STREAMS = 100
 _NEARLY = ("9", "10")
 _INSTEAD: Mapping[WhenExhausted, str] = {
@@ -162,9 +157,6 @@ class Budgets:
             yield Notice(Kind.BUDGETS_NEARLY_SPENT, self.topic, None, text, still=False)
 
 
-# Notice records that were refused because their time is far ahead of Kafka's.
-
-
 _REMEMBERED_SECONDS = 300.0
 
 
@@ -193,9 +185,6 @@ class ClocksAhead:
             yield Notice(Kind.CLOCK_AHEAD, self.topic, partition, text, still=False)
 
 
-# Notice that something else writes to the internal log of an aggregate.
-
-
 _FOR_SECONDS = 600.0
 
 
@@ -217,9 +206,6 @@ class ForeignEntries:
                 "its own; let the user of this pipeline alone write there"
             )
             yield Notice(Kind.FOREIGN_ENTRIES, self.log, 0, text, still=False)
-
-
-# Notice that too large a share of the source's records is refused, and most for which reason.
 
 
 _OLDEST_SECONDS = 600.0
@@ -276,9 +262,6 @@ class RefusedShare:
         return _Sample(now, sum(n for (topic, _), n in read if topic == self.topic), refused)
 
 
-# Notice that the schema registry does not say what it is asked for, so that records wait.
-
-
 @dataclass(frozen=True)
 class RegistryAway:
     """Look whether a registry has told schemas the last time that it was asked."""
@@ -296,9 +279,6 @@ class RegistryAway:
                 f"({self.schemas.away_because})"
             )
             yield Notice(Kind.REGISTRY_AWAY, self.topic, None, text, still=True)
-
-
-# Notice that a partition will soon have no room for new keys.
 
 
 @dataclass(frozen=True)
@@ -331,9 +311,6 @@ class StreamsLimit:
                 "writes to the topic"
             )
             yield Notice(Kind.STREAMS_LIMIT, self.topic, crowded, text, still=False)
-
-
-# Notice that stream time has not begun, or is ahead of this machine's clock.
 
 
 _NOT_BEGUN_SECONDS = 30.0
@@ -399,9 +376,6 @@ def _in_words(seconds: float) -> str:
         if seconds >= 2 * length:
             return f"{seconds / length:,.0f} {unit}"
     return f"{seconds / 60:,.0f} minutes"
-
-
-# Notice that times are written in another unit than the one that they are read in.
 
 
 _FEWEST_RECORDS = 20

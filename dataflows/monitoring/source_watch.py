@@ -14,12 +14,6 @@ from fugu.dataflows.kafka.client import Bounds, Client, Reader, Topic
 from fugu.dataflows.monitoring.notices import Kind, Notice
 from fugu.dataflows.state.same_topics import SameTopics
 
-# Ask every few seconds where the source topic ends.
-#
-# A thread and connections of its own, so that the dataflow never waits for the answer, not even
-# when Kafka is away.
-
-
 LOOK_SECONDS = 3.0
 _OPENING_SECONDS = 0.2
 _ANSWER_SECONDS = 10.0
@@ -38,7 +32,11 @@ log = logging.getLogger(__name__)
 
 
 class SourceWatch:
-    """Measure the lag, when Kafka last answered, and where records wait to be read."""
+    """Measure the lag, when Kafka last answered, and where records wait to be read.
+
+    It has a thread and connections of its own, so that the dataflow never waits for the answer, not
+    even when Kafka is away.
+    """
 
     def __init__(self, topic: str, metrics: Metrics, connect: Connect) -> None:
         self.topic = topic
@@ -246,12 +244,6 @@ def said(error: Exception) -> str:
     return str(error) if isinstance(error, FuguError) else type_and_place(error)
 
 
-# Stop a pipeline whose topics are other ones than at the start, or are kept otherwise, and notice
-# that partitions became more, or that nobody says so any more.
-#
-# A thread of its own asks, because an answer may take long where Kafka is away.
-
-
 _LOOK_SECONDS = 10.0
 _BLIND_SECONDS = 60.0
 
@@ -259,6 +251,8 @@ _BLIND_SECONDS = 60.0
 @dataclass
 class TopicsWatch:
     """Look at the topics of dataflows, of which `source` is the one that is read.
+
+    A thread of its own asks, because an answer may take long where Kafka is away.
 
     `same` compares them with those of the start. `added` returns what is to be said of partitions
     that were added to the source, and `misused` why a topic cannot be used as it is kept now. Where

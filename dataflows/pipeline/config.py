@@ -227,14 +227,12 @@ def reading_digest(pipeline: Pipeline) -> str:
     return blake2b(content, digest_size=16).hexdigest()
 
 
-# Read the pipeline file: YAML, checked strictly; errors name the line and what to write instead.
-#
-# Paths in the file (alphabet, model, state directory, secret file) are relative to the file
-# itself.
-
-
 class PipelineFile:
-    """Hold a pipeline together with where it was read from."""
+    """Hold a pipeline together with where it was read from.
+
+    Paths in the file (alphabet, model, state directory, secret file) are relative to the file
+    itself.
+    """
 
     def __init__(self, pipeline: Pipeline, file: YamlFile) -> None:
         self.path = file.path

@@ -1,4 +1,4 @@
-"""Check that what was read from JSON is of the declared types, and no number is absurd."""
+"""Write guarantees as JSON has them, read them back, and name them by a short id."""
 
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
@@ -35,9 +35,6 @@ def checked(read: Read) -> Read:
 @cache
 def _fields(kind: type) -> dict[str, TypeAdapter[Any]]:
     return {name: TypeAdapter(hint) for name, hint in get_type_hints(kind).items()}
-
-
-# Write guarantees as JSON has them, read them back, and name them by a short id.
 
 
 _LOSSES = {kind.__name__: kind for kind in get_args(Loss)}

@@ -24,9 +24,6 @@ from fugu.operators.guarantee import (
 from fugu.operators.noise.gaussian import VARIANCE
 from fugu.operators.sip.guarantees import A_MODEL_OF_A_SET
 
-# Say in one sentence, written from data, what the neighbouring relation of a promise is.
-
-
 _OTHERS = {
     "contribution": "another contribution",
     "symbol": "other symbols",
@@ -140,9 +137,6 @@ def _kept(neighbours: Neighbours) -> str:
         return f"while every record keeps {kept}" if kept else "while every record stays"
     others = f", and each of the others keeps {kept}" if kept else ""
     return f"while records may be added or removed{others}"
-
-
-# Say guarantees in words.
 
 
 _NOTIONS = {
@@ -309,19 +303,6 @@ def pipeline_not_covered(pipeline: Pipeline) -> list[str]:
     return open_points
 
 
-# Say what a promise means for a guess: how often somebody who knows everything else is right.
-#
-# Two possibilities are neighbours in the sense of the promise, and equally likely before. Half of
-# all guesses between them are right without a release. After releases under (epsilon, delta) at
-# most a share (e^epsilon + delta) / (e^epsilon + 1) of them is, whatever is concluded. Under the
-# loss of a Gaussian mechanism with mu that share is the normal distribution function at mu / 2.
-# Several releases, windows or intervals lose together what `composition.sums` says: where a
-# release depends on data of other windows, too, squares grow with the square of their number.
-#
-# Source: Wasserman and Zhou 2010 (differential privacy as a test of two hypotheses); Dong, Roth
-# and Su 2022, section 2 (trade-off functions).
-
-
 SEVERAL = 10
 """The number of releases, windows or intervals that are looked at together."""
 _LARGEST_EXPONENT = 700.0
@@ -362,7 +343,18 @@ class Consequence:
 
 
 def consequence_of(guarantee: Guarantee) -> Consequence:
-    """Return the worked example of a promise; it has no figures where nothing limits a guess."""
+    """Return the worked example of a promise; it has no figures where nothing limits a guess.
+
+    Two possibilities are neighbours in the sense of the promise, and equally likely before. Half of
+    all guesses between them are right without a release. After releases under (epsilon, delta) at
+    most a share (e^epsilon + delta) / (e^epsilon + 1) of them is, whatever is concluded. Under the
+    loss of a Gaussian mechanism with mu that share is the normal distribution function at mu / 2.
+    Several releases, windows or intervals lose together what `composition.sums` says: where a
+    release depends on data of other windows, too, squares grow with the square of their number.
+
+    Source: Wasserman and Zhou 2010 (differential privacy as a test of two hypotheses); Dong, Roth
+    and Su 2022, section 2 (trade-off functions).
+    """
     if guarantee.notion == "anonymity" and guarantee.sound:
         return Consequence(
             "No number limits what a guess gains. What holds is counted in people: see the bounds."

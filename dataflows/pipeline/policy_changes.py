@@ -1,4 +1,4 @@
-"""Say whose changes of policies a pipeline takes, and read what is needed to tell."""
+"""Say whose changes of policies a pipeline takes, and what Kafka may do to their topic."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -102,9 +102,6 @@ def _shortened(texts: Sequence[str], most: int) -> Iterator[str]:
     yield from texts[:most]
     if len(texts) > most:
         yield f"and {len(texts) - most:,} more"
-
-
-# Say what Kafka lets happen to a topic of policy changes that must not happen to it.
 
 
 _FOR_EVER = "-1"

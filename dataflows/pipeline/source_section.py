@@ -1,4 +1,4 @@
-"""Hold what a pipeline file allows all pipelines over its source together: `source.budget`."""
+"""Declare what a pipeline reads: the section `source` of a pipeline file, and its budget."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -46,9 +46,6 @@ class DeclaredBudget:
         """Say what is allowed."""
         nats = f"{self.epsilon:g} nats"
         return nats if self.delta is None else f"{nats} and delta {self.delta:g}"
-
-
-# Declare the section of a pipeline file that says what is read.
 
 
 LARGEST_FORWARDED_BYTES = 1_000_000

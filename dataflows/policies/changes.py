@@ -1,4 +1,20 @@
-"""Read changes of policies, and go on where the time zone database has changed."""
+"""Read changes of policies, and go on where the time zone database has changed.
+
+The key of a record says what the change is about, and its value says how.
+
+Key `household/shower`; a value that adds or replaces the policy, and one that removes it:
+
+    {"effective": "2026-03-01T00:00:00+01:00", "policy": {"id": "shower", ...as in documents...}}
+    {"effective": 2951424, "remove": true}
+
+Key `holiday-homes`; a value that makes this collection, and one that moves people to it:
+
+    {"effective": ..., "collection": {"policies": [...as in the document...]}}
+    {"effective": ..., "keys": ["meter-7"]}
+
+`effective` is a time, or the number of a tick. Without a value the policy goes as soon as it can.
+What owners sign has a `sequence` besides, a larger one each time.
+"""
 
 import logging
 import re
@@ -21,21 +37,6 @@ from fugu.dataflows.policies.sections import Name, PolicySection
 from fugu.operators.swellfish.calendar import DAY, Zone
 from fugu.operators.swellfish.changes import AnyChange, Change, MovedKeys, NewCollection
 from fugu.operators.swellfish.policy import Collection, Policy
-
-# Read changes of policies: the key of a record says what it is about, its value says how.
-#
-# Key `household/shower`; a value that adds or replaces the policy, and one that removes it:
-#
-#     {"effective": "2026-03-01T00:00:00+01:00", "policy": {"id": "shower", ...as in documents...}}
-#     {"effective": 2951424, "remove": true}
-#
-# Key `holiday-homes`; a value that makes this collection, and one that moves people to it:
-#
-#     {"effective": ..., "collection": {"policies": [...as in the document...]}}
-#     {"effective": ..., "keys": ["meter-7"]}
-#
-# `effective` is a time, or the number of a tick. Without a value the policy goes as soon as it
-# can. What owners sign has a `sequence` besides, a larger one each time.
 
 
 class UnusableChange(FuguError):
@@ -200,9 +201,6 @@ def _tick(effective: int | datetime, document: PolicyDocument) -> int:
             raise UnusableField("effective", f"must be a tick from 0 to {last - 1:,}, or a time")
         return effective
     return -(-int(effective.timestamp()) * 1000 // tick)
-
-
-# Go on with a state where the time zone database has changed, if no settled tick is moved.
 
 
 log = logging.getLogger(__name__)

@@ -14,8 +14,6 @@ from fugu.operators.swellfish.calendar import Once
 from fugu.operators.swellfish.policy import Occurrence, Policy
 from fugu.operators.swellfish.relevance import Interval, Relevance
 
-# Compute what a policy document hides over a span of days, and what that takes.
-
 
 @dataclass(frozen=True)
 class Hidden:
@@ -152,9 +150,6 @@ def first_day(document: PolicyDocument) -> date:
         return document.begin(min(starts)).date()
     origin = document.section.grid.origin or datetime(1970, 1, 1, tzinfo=UTC)
     return origin.astimezone(document.zone).date()
-
-
-# Write policies in words: amounts, hours and days.
 
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000

@@ -1,4 +1,7 @@
-"""Read policy documents in YAML or JSON, and build the policies that operators know."""
+"""Read policy documents in YAML or JSON, and build the policies that operators know.
+
+`UnusableField` names the field of a policy, as in `pattern.ticks`.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -26,11 +29,6 @@ from fugu.operators.swellfish.calendar import Calendar, Once, When
 from fugu.operators.swellfish.policy import UNDECLARED, Collection, Limits, Noise, Policy
 from fugu.operators.swellfish.relevance import Pair, Query, flipped, threshold
 from fugu.operators.swellfish.timeline import Policies
-
-# Build the policies that operators know from the sections of a policy document.
-#
-# `UnusableField` names the field of a policy, as in `pattern.ticks`.
-
 
 _INTERVALS_LOOKED_AT = 7
 
@@ -176,9 +174,6 @@ def _seconds(of_day: time) -> int:
     return (of_day.hour * 60 + of_day.minute) * 60 + of_day.second
 
 
-# Build the limits of changes from the sections of a policy document.
-
-
 def declared_limits(section: LimitsSection | None, document: DocumentSection) -> Limits:
     """Return the limits that a section declares; `UnusableField` names the one that is wrong."""
     if section is None:
@@ -220,9 +215,6 @@ def _ticks(local: timedelta, document: DocumentSection) -> int:
     """Return how many ticks a span of local clocks touches at most, when they are put back."""
     clocks = zone(document.grid.zone)
     return (local + timedelta(seconds=clocks.most - clocks.least)) // document.grid.tick + 2
-
-
-# Read policy documents in YAML or JSON; errors name line, policy and field.
 
 
 class PolicyDocument:

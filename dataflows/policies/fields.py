@@ -21,9 +21,6 @@ from fugu.dataflows.base.section import Section
 from fugu.operators.swellfish.calendar import Zone
 from fugu.operators.swellfish.relevance import Pair, Value, between
 
-# Read time zones by their IANA names as data, from the system or else from `tzdata`.
-
-
 FIRST_YEAR, LAST_YEAR = 1970, 2100
 FIRST_SECOND, LAST_SECOND = (
     int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (FIRST_YEAR, LAST_YEAR)
@@ -60,9 +57,6 @@ def _offset(info: ZoneInfo, second: int) -> int:
     ahead = datetime.fromtimestamp(second, info).utcoffset()
     assert ahead is not None
     return int(ahead.total_seconds())
-
-
-# Read days, times and thresholds, as policies write them.
 
 
 _TIME = re.compile(r"^\d\d:\d\d(:\d\d)?$")
@@ -175,14 +169,6 @@ Amount = Annotated[Threshold, BeforeValidator(_threshold)]
 Thresholds = Annotated[Threshold | list[Threshold], BeforeValidator(_thresholds)]
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 
-
-# Read secret pairs of values, as policies write them in place of theta.
-#
-# `between: [0, 2.2 kW, 6 kW]` makes each two of its values a secret pair, and `pairs: [[0, 2.2],
-# [3, 6]]` those two pairs. Values of a sum are numbers, those of a histogram names of groups, and
-# those of a multi_histogram lists of the activities that go on at once.
-
-
 Written = int | float | str | list[str]
 _MOST_PAIRS = 100
 
@@ -203,7 +189,12 @@ SecretPairs = Annotated[list[_SecretPair], Field(min_length=1, max_length=_MOST_
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Say what values are: of which query, in which unit, and of which activities."""
+    """Say what values are: of which query, in which unit, and of which activities.
+
+    `between: [0, 2.2 kW, 6 kW]` makes each two of its values a secret pair, and `pairs: [[0, 2.2],
+    [3, 6]]` those two pairs. Values of a sum are numbers, those of a histogram names of groups, and
+    those of a multi_histogram lists of the activities that go on at once.
+    """
 
     kind: str
     unit: str | None
@@ -256,9 +247,6 @@ class Vocabulary:
             expected = "without one" if self.unit is None else f"in {self.unit}, as query.unit says"
             raise ValueError(f"is in another unit than the query; write it {expected}")
         return Fraction(number)
-
-
-# Name the owners of collections: who alone may make a protection smaller.
 
 
 _KEY_BYTES = 32

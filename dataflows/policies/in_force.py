@@ -19,8 +19,6 @@ from fugu.operators.swellfish.changes import AnyChange
 from fugu.operators.swellfish.policy import FOR_EVER, Admitted, Policy, Span
 from fugu.operators.swellfish.timeline import Known, Unexplained, Written, explained
 
-# List what is in force at a tick: policies, configured, added or about to leave, and moves.
-
 
 @dataclass(frozen=True)
 class InForce:
@@ -82,9 +80,6 @@ def _in_force(collection: str, one: Admitted, tick: int, tick_milliseconds: int)
         None if now is None else (now.start, now.end),
         one.next_span(tick + 1, tick_milliseconds),
     )
-
-
-# Read back from Kafka which changes of policies were written, and which ones figures knew.
 
 
 @dataclass(frozen=True)

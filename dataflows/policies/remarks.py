@@ -17,8 +17,6 @@ from fugu.operators.swellfish.policy import Policy
 from fugu.operators.swellfish.relevance import steps
 from fugu.operators.wevent.allocation import Booleans
 
-# Remark on what is allowed in a policy document and may still not be meant.
-
 
 @dataclass(frozen=True)
 class Remark:
@@ -112,9 +110,6 @@ def _resolved(name: str, moment: datetime, zone: ZoneInfo) -> str | None:
     )
 
 
-# Print the expected noise of figures, and whose it is.
-
-
 Measured = Callable[[Booleans], float | None]
 """Says what was measured at the ticks of these stretches, in the unit of the data, if anything."""
 
@@ -131,11 +126,11 @@ _MOST_ROWS = 40
 def print_noise(
     console: Console, document: PolicyDocument, found: Attribution, compared: Improvement | None
 ) -> None:
-    """Print expected noise, whose it is, and what it would be without policies."""
+    """Print the expected noise, by collection and policy, and the noise without any policies."""
     if compared is None:
         console.print("\nNothing is hidden in these days: every tick can be published exactly.")
         return
-    console.print("\n[bold]Whose noise it is[/bold]")
+    console.print("\n[bold]Noise by collection and policy[/bold]")
     console.print(noise_table(document, found))
     console.print()
     query = document.section.query

@@ -1,4 +1,15 @@
-"""Sign changes of policies with private keys, and tell which are signed by an owner."""
+"""Sign changes of policies with private keys, and tell which are signed by an owner.
+
+A header of the record has the signature:
+
+    fugu-signature: ed25519 NAME BASE64     with the private key of the owner of this name
+    fugu-signature: hmac BASE64             HMAC-SHA-256 with the secret of the pipeline
+
+What is signed begins with `fugu policy change 1`, and names the topic, the key and the value, with
+a zero byte between them; no topic and no key that is used has one. So a signature says nothing
+about another topic, collection or policy. That the same record is not used twice is up to the
+`sequence` in its value. A record without a value has none, and is never signed.
+"""
 
 import base64
 import hmac
@@ -20,17 +31,6 @@ from fugu.operators.swellfish.changes import AnyChange
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-
-# Sign changes of policies, and tell which are signed by an owner: by a header of their record.
-#
-#     fugu-signature: ed25519 NAME BASE64     with the private key of the owner of this name
-#     fugu-signature: hmac BASE64             HMAC-SHA-256 with the secret of the pipeline
-#
-# What is signed begins with `fugu policy change 1`, and names the topic, the key and the value,
-# with a zero byte between them; no topic and no key that is used has one. So a signature says
-# nothing about another topic, collection or policy. That the same record is not used twice is up
-# to the `sequence` in its value. A record without a value has none, and is never signed.
 
 
 HEADER = "fugu-signature"
@@ -187,9 +187,6 @@ def _decoded(signature: str) -> bytes:
     if content is None:
         raise _Wrong("is not valid base64; sign the record as it is")
     return content
-
-
-# Make, keep and read the private keys by which owners sign changes of policies.
 
 
 def write_private_key(path: Path) -> "Ed25519PrivateKey":

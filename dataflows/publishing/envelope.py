@@ -1,4 +1,4 @@
-"""Make complete Kafka records of releases and dead letters: key, value, headers, timestamp."""
+"""Name users by pseudonyms, and make complete Kafka records of releases and dead letters."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,9 +28,6 @@ from fugu.operators import compiled
 from fugu.operators.columns import ByteColumn, IntegerColumn, bytes_of
 from fugu.operators.mechanism import Integers, Releases
 from fugu.operators.randomness import WORTH_HASHING, DrawScope, KeyedPrefix, Secret
-
-# Name the users of a sink, without telling who they are.
-
 
 _REMEMBERED_NAMES = 100_000
 """The number of latest users whose pseudonyms are kept, where no compiled code makes them."""
@@ -86,9 +83,6 @@ class Strangers:
         return found
 
 
-# Tell where records of the internal topic by user come from, for dead letters.
-
-
 FORWARDED = "forwarded_offset"
 """Name the field of a dead letter that holds the offset in the internal topic."""
 _REMEMBERED_ORIGINS = 4
@@ -129,9 +123,6 @@ def _look(batch: Batch, wanted: set[int], found: dict[int, Origin | None]) -> No
     for offset, key in zip(batch.offsets, batch.keys, strict=True):
         if offset in wanted:
             found[offset] = origin_of(key)
-
-
-# Write releases as a schema registry has them: the id of a schema, and what is behind it.
 
 
 _LOOKED_BACK = 100
@@ -206,9 +197,6 @@ def release_form(file: PipelineFile, values: Values) -> ReleaseForm | None:
     registry = sink.format.registry
     schemas = SchemaRegistry(registry.url, partial(registry.settings, file.resolve))
     return ReleaseForm(schema, sink.topic, schemas)
-
-
-# Make complete Kafka records of releases and dead letters: key, value, headers, timestamp.
 
 
 KeyPolicy = Literal["pseudonym", "original", "none"]

@@ -20,14 +20,6 @@ from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.lease_file import LeaseFile
 
-# Read and write claims of a state: records of partition 0 of a topic, whose offsets order them.
-#
-# The key is a JSON list of four: `["lease", pipeline, unit, token]`. A claim names the one
-# `before` and counts one more; so it can only count where that one was the last. Of those with the
-# largest number, the first one counts. All others can go: compaction may remove any of them, and
-# what is left still says the same.
-
-
 _FORMAT = 1
 
 
@@ -52,7 +44,13 @@ class Claim:
 
 @dataclass
 class Claims:
-    """Hold the claims of one unit that were read so far."""
+    """Hold the claims of one unit that were read so far.
+
+    The key of a claim is a JSON list of four: `["lease", pipeline, unit, token]`. A claim names the
+    one `before` and counts one more; so it can only count where that one was the last. Of those
+    with the largest number, the first one counts. All others can go: compaction may remove any of
+    them, and what is left still says the same.
+    """
 
     holder: Claim | None = None
     known: set[str] = field(default_factory=set)
@@ -109,9 +107,6 @@ def _json(content: bytes | None) -> Any:
         return None
 
 
-# Find the topic that holds claims: the ledger, or a small topic of its own.
-
-
 log = logging.getLogger(__name__)
 
 _SETTINGS = {"cleanup.policy": "compact", "message.timestamp.type": "CreateTime"}
@@ -166,18 +161,16 @@ def _found(client: Client, name: str, *, create: bool) -> Topic | None:
     return topic
 
 
-# Let one directory alone go on with a state, whatever copies of it there are.
-#
-# Every start claims its units, and a claim counts only behind the one that the directory holds. So
-# a copy that is older than the last start of another one is refused, and one that runs while
-# another one claims stops at the end of its epoch. No clock decides anything, and nothing expires.
-
-
 _AT_ONCE = 1_000
 
 
 class Leases:
     """Hold the leases of one process over units of a pipeline.
+
+    Every start claims its units, and a claim counts only behind the one that the directory holds.
+    So a copy that is older than the last start of another one is refused, and one that runs while
+    another one claims stops at the end of its epoch. No clock decides anything, and nothing
+    expires.
 
     A unit is a state directory of what goes into one sink: `shard-0000/IDENTITY`.
     """

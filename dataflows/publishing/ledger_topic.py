@@ -1,4 +1,9 @@
-"""Read and write the records of a ledger topic."""
+"""Read and write the records of a ledger topic, and enter pipelines into it.
+
+A key is a JSON list. `[pipeline, source identity]` names a pipeline: its guarantees, as data that
+says itself in words. `[pipeline, partition, stream]` names a stream as its sink does, and says
+which tenth of its budget is spent: a function of releases only.
+"""
 
 import time
 from collections.abc import Iterable
@@ -17,13 +22,6 @@ from fugu.dataflows.pipeline.joint import Told, read_told
 from fugu.dataflows.pipeline.source_section import DeclaredBudget
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import AT_THE_END
-
-# Write and read the records of a ledger topic.
-#
-# A key is a JSON list. `[pipeline, source identity]` names a pipeline: its guarantees, as data
-# that says itself in words. `[pipeline, partition, stream]` names a stream as its sink does, and
-# says which tenth of its budget is spent: a function of releases only.
-
 
 PIPELINE_FORMAT = 6
 STREAM_FORMAT = 1
@@ -191,9 +189,6 @@ def _read_pipeline(content: dict[str, Any]) -> PipelineEntry | UnreadableEntry:
         return checked(entry) if guarantees else unreadable
     except _DAMAGES:
         return unreadable
-
-
-# Read a ledger topic, and enter a pipeline into it.
 
 
 _PARTITIONS = 4

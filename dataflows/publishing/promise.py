@@ -1,4 +1,11 @@
-"""State what a pipeline promises, how its releases were made, and keep it beside the sink."""
+"""State what a pipeline promises, how its releases were made, and keep it beside the sink.
+
+A promise holds the guarantees with their text, and the declared operator with the contents of the
+files that it names, from which a reader builds the law of the releases again. It holds no secret,
+no state, no path, and nothing that Fugu reads from a record. But files are published as they are: a
+model that was counted from the private topic says which transitions are there, and how often.
+`sink.promise: without_files` keeps them back.
+"""
 
 import logging
 import zlib
@@ -37,9 +44,6 @@ from fugu.dataflows.records.values import ReleasedAs
 from fugu.operators.budget import Budgeted, without_budget
 from fugu.operators.mechanism import ChargingMechanism, Mechanism
 from fugu.operators.multi_step import IndependentReleases
-
-# Hold files that an operator names in a promise, and give them to whoever builds the law again.
-
 
 LARGEST_FILE = 512 * 1024
 """Compressed contents of more bytes do not fit a Kafka message beside the rest."""
@@ -142,15 +146,6 @@ def _unpacked(name: str, content: str) -> bytes:
             f"version of Fugu writes. Give your own as files={{{name!r}: PATH}}"
         )
     return unpacked
-
-
-# State what a pipeline promises, and how its releases were made, for whoever reads them.
-#
-# A promise holds the guarantees with their text, and the declared operator with the contents of
-# the files that it names, from which a reader builds the law of the releases again. It holds no
-# secret, no state, no path, and nothing that Fugu reads from a record. But files are published as
-# they are: a model that was counted from the private topic says which transitions are there, and
-# how often. `sink.promise: without_files` keeps them back.
 
 
 FORMAT: Final = 1
@@ -391,13 +386,6 @@ def promise_schema() -> dict[str, Any]:
     }
 
 
-# Keep the promises of a sanitized topic beside it, in a small compacted topic.
-#
-# Whoever reads the sanitized topic finds there how to read it. A promise is written before the
-# first record is released under it. It is written once; a start that finds it there writes
-# nothing, unless it is to hold other files: compaction then removes the one before.
-
-
 log = logging.getLogger(__name__)
 
 _SETTINGS = {"cleanup.policy": "compact", "message.timestamp.type": "CreateTime"}
@@ -414,6 +402,10 @@ def promises_topic(sink: str) -> str:
 
 def publish_promise(client: Client, file: PipelineFile, mechanism: Mechanism, sink: Topic) -> None:
     """Write the promise of a pipeline, unless it is there.
+
+    Whoever reads the sanitized topic finds there how to read it. A promise is written before the
+    first record is released under it. It is written once; a start that finds it there writes
+    nothing, unless it is to hold other files: compaction then removes the one before.
 
     It holds from the end of the sink on if releases under another one are there, else from the
     beginning. Without a topic for it, a warning says what readers then need.

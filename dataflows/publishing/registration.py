@@ -1,8 +1,4 @@
-"""Continue a promise where the ledger holds an earlier one of the same pipeline.
-
-What was released under the earlier promise stays released, with its deltas. So an entry that takes
-the place of another one keeps them, whatever a later version promises of what comes.
-"""
+"""Enter a pipeline into the ledger before it reads its first record."""
 
 import logging
 from collections import Counter
@@ -30,7 +26,11 @@ EARLIER_WINDOWS = Point(
 
 
 def continued(entry: PipelineEntry, known: PipelineEntry | None) -> PipelineEntry:
-    """Return the entry with what was promised before, too; `known` is the one in the ledger."""
+    """Return the entry with what was promised before, too; `known` is the one in the ledger.
+
+    What was released under the earlier promise stays released, with its deltas. So an entry that
+    takes the place of another one keeps them, whatever a later version promises of what comes.
+    """
     if known is None:
         return entry
     if entry.told is not None:
@@ -100,18 +100,15 @@ def _same(before: Guarantee, now: Guarantee) -> bool:
     return in_other_words == now
 
 
-# Enter a pipeline into the ledger before it reads its first record.
-#
-# A pipeline that has once been entered stays there, since what it released stays released. Two
-# that start at the same moment see each other in the second look; then both may be refused, never
-# neither.
-
-
 log = logging.getLogger(__name__)
 
 
 def register(client: Client, ledger: Topic, entry: PipelineEntry) -> None:
     """Enter a pipeline and say what all pipelines over its source add up to.
+
+    A pipeline that has once been entered stays there, since what it released stays released. Two
+    that start at the same moment see each other in the second look; then both may be refused, never
+    neither.
 
     Raises `StartRefused` if that is more than a declared `source.budget`, and `StartContended` if
     it became more while the pipeline was entered. A new pipeline is then not entered, or withdrawn.

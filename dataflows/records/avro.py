@@ -1,4 +1,4 @@
-r"""Check a schema of Avro before it is used, and follow the names of its types.
+r"""Read records of Avro by their schema, which is checked before it is used.
 
 A schema of a stranger may not make much of a few bytes, or read in circles.
 
@@ -166,18 +166,16 @@ def _number(number: object, least: int, most: int, what: str) -> int:
     return number
 
 
-# Read records of Avro, whose schema says where their fields are.
-#
-# Logical types are left aside: a time is the number that stands there. Decimals are numbers.
-
-
 _DIGITS = Context(prec=MOST_DIGITS)
 _LONGEST_DECIMAL = (10**MOST_DIGITS).bit_length() // 8 + 1
 """The most bytes that it takes, with its sign."""
 
 
 class AvroSchema:
-    """Read content of one schema, whole."""
+    """Read content of one schema, whole.
+
+    Logical types are left aside: a time is the number that stands there. Decimals are numbers.
+    """
 
     def __init__(self, parsed: Schema) -> None:
         from fastavro import schemaless_reader
@@ -191,7 +189,7 @@ class AvroSchema:
         """Check a schema, and those that it refers to by name; `UnusableSchema` says why not.
 
         A schema that holds one of the fields in none of its records is not used, nor one by which a
-        few bytes could become very much (`avro_types`).
+        few bytes could become very much (`AvroTypes`).
         """
         from fastavro.read import LOGICAL_READERS
         from fastavro.schema import parse_schema

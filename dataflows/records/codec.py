@@ -1,10 +1,4 @@
-"""Refuse records whose own time is far ahead of the time that Kafka has for the same record.
-
-Nothing else decides: neither other records, nor any clock of this machine. Where the broker writes
-that time (LogAppendTime), or limits it (`message.timestamp.after.max.ms`), no clock of a producer
-gets further ahead of the broker's clock. Where a producer writes both times by one clock, both are
-wrong together, and nothing is refused.
-"""
+"""Read and write whole batches of records: only the fields that the pipeline file names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +26,11 @@ if TYPE_CHECKING:
 
 def without_times_ahead(batch: Batch, decoded: Decoded, most: int, field: str) -> Decoded:
     """Return the records of a batch whose times are at most so many milliseconds after Kafka's.
+
+    Nothing else decides: neither other records, nor any clock of this machine. Where the broker
+    writes that time (LogAppendTime), or limits it (`message.timestamp.after.max.ms`), no clock of a
+    producer gets further ahead of the broker's clock. Where a producer writes both times by one
+    clock, both are wrong together, and nothing is refused.
 
     Others are dead letters that name the `field`. They count as records whose time cannot be read.
     """
@@ -64,9 +63,6 @@ def _ahead(
     if len(offsets) < len(written):
         written = written[np.searchsorted(column_of(batch.offsets), column_of(offsets))]
     return (column_of(times) - most > written) | (written < 0)
-
-
-# Read and write whole batches of records; no field is looked at but those of the pipeline file.
 
 
 WORTH_SCANNING = 10

@@ -7,8 +7,6 @@ from fugu.operators.compiled.compiling import entry_point, part, read_only
 from fugu.operators.compiled_blake2b import put_bytes
 from fugu.operators.mechanism import Array, Floats, Integers
 
-# Join columns of strings to rows, one column after the other.
-
 
 def join_columns(columns: list[ByteColumn]) -> ByteColumn:
     """Return the strings of each row of columns, which have one length, joined.
@@ -36,12 +34,6 @@ def _put_behind(
         ends[row] = put_bytes(content, ends[row], strings, begin, begin + lengths[row])
 
 
-# Write numbers with a fixed number of decimals in one call, as `%.2f` does: correctly rounded.
-#
-# A double is a whole number over a power of two. Its decimals come out of that one by one, in
-# integers that never overflow, and what is left over says how to round: to nearest, ties to even.
-
-
 UNWRITTEN = -1
 """The length of a number that is left to the caller."""
 
@@ -60,6 +52,9 @@ def write_numbers(
     start: bytes, numbers: Floats, decimals: int, ends: ByteColumn, places: Integers
 ) -> ByteColumn:
     """Write each number between a start and the end at its place.
+
+    A double is a whole number over a power of two. Its decimals come out of that one by one, in
+    integers that never overflow, and what is left over says how to round: to nearest, ties to even.
 
     `UNWRITTEN` are numbers that are not finite, not below 2^53 or 10^18 of their last decimals, or
     other than 0 and below 2^-7; and all that have a place outside the ends.
@@ -162,11 +157,6 @@ def put_decimal(text: Bytes, at: int, number: int, decimals: int) -> int:
     return end
 
 
-# Write numbers with six significant digits in one call, as `%.6g` does: correctly rounded.
-#
-# See `compiled_numbers` for how decimals come out of a double.
-
-
 _LEAST, _MOST = 10**5, 10**6
 """Whole numbers with six digits are from the one to below the other."""
 _LONGEST = 16
@@ -232,9 +222,6 @@ def _in_digits(bits: int) -> tuple[int, int]:
         number //= 10
         decimals -= 1
     return number, decimals
-
-
-# Write releases of symbols as JSON in one call: a start, symbols between commas, and an end.
 
 
 _COMMA = ord(",")

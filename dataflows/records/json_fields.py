@@ -1,4 +1,4 @@
-"""Say why records of a schema are not read."""
+"""Read single fields of a JSON object strictly: `"3"` is not `3`, `true` is not `1`."""
 
 import re
 from collections.abc import Sequence
@@ -18,12 +18,6 @@ class UnusableSchema(ValueError):
     """Report that records of a schema are not read."""
 
 
-# Guess by its size in which unit a time is written, where it cannot be meant as it is read.
-#
-# What is read as a time before 1973 was written in a larger unit than the one it is read in, and
-# what is beyond the year 9999 in a smaller one. Nothing that is released is decided by this.
-
-
 EARLIEST_MEANT = 10**11
 """The first millisecond that is taken as meant, in 1973: seconds of now are less."""
 Format = Literal["epoch-ms", "epoch-s", "rfc3339"]
@@ -31,6 +25,9 @@ Format = Literal["epoch-ms", "epoch-s", "rfc3339"]
 
 def advice(unit: Format, *, too_small: bool) -> str:
     """Return what a time looks like that is too small, or too large, for the unit it is read in.
+
+    What is read as a time before 1973 was written in a larger unit than the one it is read in, and
+    what is beyond the year 9999 in a smaller one. Nothing that is released is decided by this.
 
     >>> advice("epoch-ms", too_small=True)
     'it looks like seconds; write source.timestamp.format: epoch-s'
@@ -44,9 +41,6 @@ def advice(unit: Format, *, too_small: bool) -> str:
             return "it looks like milliseconds; write source.timestamp.format: epoch-ms"
         case _:
             return "it is no time since 1970; look at what producers write"
-
-
-# Read single fields of a JSON object strictly: `"3"` is not `3`, `true` is not `1`.
 
 
 LATEST_TIMESTAMP = 253_402_300_799_999
@@ -177,9 +171,6 @@ class TextTimestamp(FieldTimestamp):
     def read_column(self, records: Sequence[Record]) -> list[int]:
         """Read many records."""
         return list(map(self.read, records))
-
-
-# Take the user from a field of a record, where the key of Kafka is not the user.
 
 
 def user_key(record: Record, field: str) -> bytes:

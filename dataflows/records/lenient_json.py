@@ -137,9 +137,6 @@ def why_no_json(content: bytes) -> Reason:
     return Reason.NOT_JSON
 
 
-# Find numbers that JSON can write and a reader would round; payloads with one are refused.
-
-
 _AS_WRITTEN = {str, int, bool, type(None)}
 """orjson reads an integer as what it is; one of more than 64 bits becomes a double."""
 _SUSPICIOUS = re.compile(rb"[:,\[\s]-?(?:[0-9.]{16}|[0-9]+(?:\.[0-9]+)?[eE])")

@@ -1,6 +1,6 @@
 """Read any JSON value as an opaque payload; write it in an envelope that says when it left.
 
-A value goes through as the JSON that it stands for; `exact_numbers` refuses all others.
+A value goes through as the JSON that it stands for; `lenient_json` tells which others are refused.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Read messages of one type of Protocol Buffers.
+"""Read records of Protocol Buffers, whose schema is a text.
 
 Only fields that are asked for are looked at, unless the whole message is.
 
@@ -200,11 +200,6 @@ class _Values:
             raise Refused(Reason.NOT_AS_SCHEMA) from None
 
 
-# Read records of Protocol Buffers, whose schema is a text.
-#
-# A record begins with the place of its type in the text, as Confluent's serializers write it.
-
-
 _MOST_NESTED = 32
 """Types inside of types that a record may name."""
 _LONGEST_VARINT = 10
@@ -214,7 +209,10 @@ _BYTES_A_FIELD = 4
 
 
 class ProtobufSchema:
-    """Read content by one text, whose types are those of its records."""
+    """Read content by one text, whose types are those of its records.
+
+    A record begins with the place of its type in the text, as Confluent's serializers write it.
+    """
 
     def __init__(self, file: "FileDescriptor", names: Iterable[str], whole: bool) -> None:
         self._file, self._names, self._whole = file, tuple(dict.fromkeys(names)), whole

@@ -8,9 +8,6 @@ from hashlib import blake2b
 from fugu.dataflows.base.batches import Batch, Decoded, Header, Reason
 from fugu.operators.columns import Field, encode_fields
 
-# Recognise published records: the names of their headers, and a digest of all their bytes.
-
-
 RELEASE_HEADER = "fugu-release"
 GUARANTEE_HEADER = "fugu-guarantee"
 SEAL_HEADER = "fugu-seal"
@@ -35,12 +32,6 @@ def fields_of(headers: Sequence[Header]) -> list[Field]:
     return [part or b"" for one in headers for part in one]
 
 
-# Name where a record of the internal topic by user comes from: its key is `PARTITION/OFFSET`.
-#
-# Whoever else writes to that topic has no such key, or lies: its readers are those of private
-# topics, and its writer is Fugu alone.
-
-
 Origin = tuple[int, int]
 """Partition and offset of a record of the source."""
 
@@ -57,7 +48,11 @@ def origin_key(partition: int, offset: int) -> bytes:
 
 
 def origin_of(key: bytes | None) -> Origin | None:
-    """Return where a record comes from; None if Fugu has not written it."""
+    """Return where a record comes from; None if Fugu has not written it.
+
+    Whoever else writes to the internal topic by user has no such key, or lies: its readers are
+    those of private topics, and its writer is Fugu alone.
+    """
     found = None if key is None else _ORIGIN.fullmatch(key)
     return None if found is None else (int(found[1]), int(found[2]))
 

@@ -1,4 +1,6 @@
-"""Read numbers however producers write them: `source.coerce: numbers`.
+"""Bring what was read of a record into the form that fields are read from.
+
+With `source.coerce: numbers`, numbers are read however producers write them.
 
 They may be text, such as decimals of Connect, and whole numbers may be written as floats.
 
@@ -63,9 +65,6 @@ def _number(value: object) -> object:
     if isinstance(value, float) and abs(value) <= _LARGEST_WHOLE and value.is_integer():
         return int(value)
     return value
-
-
-# Bring what was read of a record into the form that fields are read from.
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Read and write the id of a schema in front of content, as Confluent's serializers do."""
+"""Read records whose first bytes name a schema in a registry, as Confluent's serializers do."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -43,12 +43,6 @@ def ids_in(contents: Iterable[bytes | None]) -> set[int]:
     heads = contents.content[begins[:, None] + np.arange(PREFIX_BYTES)].astype(np.int64)
     numbers = np.unique(heads @ 256 ** np.arange(PREFIX_BYTES - 1, -1, -1))
     return set(numbers[numbers <= LARGEST_ID].tolist())  # and MAGIC is 0
-
-
-# Read records whose first bytes name a schema in a registry, as Confluent's serializers write.
-#
-# A dead letter has the id of a schema only where the registry knows it: other bytes may be
-# anything.
 
 
 log = logging.getLogger(__name__)
@@ -109,7 +103,11 @@ class Schemas(Protocol):
 
 
 class Wire(Protocol):
-    """Read what a record holds from its bytes."""
+    """Read what a record holds from its bytes.
+
+    A dead letter has the id of a schema only where the registry knows it: other bytes may be
+    anything.
+    """
 
     @property
     def is_flat(self) -> bool:

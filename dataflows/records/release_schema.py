@@ -15,13 +15,6 @@ from fugu.dataflows.records.json_fields import UnusableSchema
 from fugu.dataflows.records.registered import SchemaKind, SchemaText
 from fugu.dataflows.records.values import Values
 
-# Name the fields that releases of a kind have, with their types.
-#
-# They depend on how a kind releases, and on the name of the field alone: not on the alphabet, and
-# not on numbers of the law. So schemas stay the same where a pipeline changes those. A later
-# version of Fugu may add fields at the end that have defaults, which readers of before pass over.
-
-
 _ONE = "whether it says what an earlier release said"
 
 
@@ -51,7 +44,12 @@ _SERIES = (
 
 
 def shown_by(values: Values) -> tuple[Shown, ...]:
-    """Return the fields of releases; `UnusableSchema` where they have none that are fixed."""
+    """Return the fields of releases; `UnusableSchema` where they have none that are fixed.
+
+    Fields depend on how a kind releases, and on the name of the field alone: not on the alphabet,
+    and not on numbers of the law. So schemas stay the same where a pipeline changes those. A later
+    version of Fugu may add fields at the end that have defaults, which readers of before pass over.
+    """
     form = values.released_as
     if form in ("payload", "figures", "person"):
         raise UnusableSchema(f"releases of this kind ({form}) have no fixed fields; leave it out")
@@ -80,15 +78,6 @@ def shown_by(values: Values) -> tuple[Shown, ...]:
     if len({one.name for one in shown}) < len(shown):
         raise UnusableSchema(f"releases hold {name} already; give the field another name")
     return shown
-
-
-# Describe releases as a message of Protocol Buffers, and write their JSON as one.
-#
-# The bytes are written here and not by google.protobuf, which may order and leave out fields as it
-# likes in another version: a replay must write what was published.
-#
-# Fields have numbers in their order, from 1. A list and a field that is always there have no
-# presence, so that what is their default is left out, as proto3 has it.
 
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -142,6 +131,12 @@ def _refuse_odd_names(names: Sequence[str]) -> None:
 
 def message_writer(shown: Sequence[Shown]) -> Callable[[bytes], bytes]:
     """Return what makes a message of a release in JSON.
+
+    The bytes are written here and not by google.protobuf, which may order and leave out fields as
+    it likes in another version: a replay must write what was published.
+
+    Fields have numbers in their order, from 1. A list and a field that is always there have no
+    presence, so that what is their default is left out, as proto3 has it.
 
     >>> watts = Shown("watts", "double", "the released number")
     >>> message_writer([watts])(b'{"watts": 2.0}')
@@ -200,9 +195,6 @@ def _varint(number: int) -> bytes:
         number >>= 7
     written.append(number)
     return bytes(written)
-
-
-# Describe what releases hold as a schema, and write their JSON by it.
 
 
 _AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

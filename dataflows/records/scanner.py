@@ -1,4 +1,4 @@
-"""Check once that the installed orjson reads what the scanner is sure of."""
+"""Read values, times and events of records by compiled code, where it is sure of them."""
 
 import logging
 from dataclasses import dataclass
@@ -115,9 +115,6 @@ def _is_odd_json(record: bytes) -> bool:
         return lenient(record).is_json
     except orjson.JSONDecodeError:
         return False
-
-
-# Read values, times and events of records by compiled code, where it is sure of them.
 
 
 _NEVER_ROUNDED = [ABSENT, TEXT, TRUE, FALSE, NULL, INTEGER, DECIMAL]

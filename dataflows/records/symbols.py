@@ -16,9 +16,6 @@ from fugu.operators.columns import ByteColumn
 from fugu.operators.mechanism import Array, Integers, Releases
 from fugu.operators.responses.hadamard_response import HadamardResponse
 
-# Write releases of symbols as JSON: one symbol, a list or a set, with a confidence or without.
-
-
 _STEPS = 10_000
 _CONFIDENCES = [*(b"%.4f" % (step / _STEPS) for step in range(_STEPS + 1)), b"null"]
 _NO_CONFIDENCE = _STEPS + 1
@@ -162,9 +159,6 @@ def _confidences(releases: Releases) -> Integers:
     return steps.astype(np.int64) + len(_CONFIDENCES) * kinds_of(releases)
 
 
-# Write reports of symbols as JSON: a set, and the epsilon that its bits were flipped with.
-
-
 class SymbolReports(SymbolSets):
     """Write each report as the list of symbols whose bits are set, and its epsilon in nats.
 
@@ -193,9 +187,6 @@ class SymbolReports(SymbolSets):
             self._start + b"[" + b",".join(compress(self._symbols, bits)) + after[place]
             for bits, place in zip(releases.values.tolist(), places.tolist(), strict=True)
         ]
-
-
-# Write halves of an alphabet as JSON: the row of a Hadamard matrix that names them, and a sign.
 
 
 class HadamardHalves(Alphabet):

@@ -1,4 +1,4 @@
-"""Name the ways in which a release shows its value, for those who read it."""
+"""Say what a mechanism needs to read its values from records, and to write them as JSON."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal, Protocol, runtime_checkable
@@ -14,10 +14,6 @@ ReleasedAs = Literal[
 """One symbol; a list, one for each record; a set; a set with its epsilon; a row of the Hadamard
 matrix and a sign; a number; a number with its error bar; an envelope around a true value; figures
 of groups; points of a person and a category."""
-
-
-# Say what a mechanism needs to read its values from records, and to write them as JSON.
-
 
 Value = int | bytes | tuple[int, int] | None
 

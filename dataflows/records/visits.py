@@ -13,9 +13,6 @@ from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.json_fields import Record, Refused, required
 from fugu.dataflows.records.values import ReleasedAs
 
-# Read where a person was, and what is sensitive about the person; write anonymised records.
-
-
 LONGEST_LOCATION = 200
 """Bytes of a location as JSON: so many points of a person fit a message."""
 Visit = tuple[int, str | int]
@@ -57,9 +54,6 @@ def visit_of(content: bytes) -> Visit:
     """Return what `Visits.read` wrote."""
     sensitive, location = orjson.loads(content)
     return sensitive, location
-
-
-# Write what is released of a window: a record that says what became of it, and one per person.
 
 
 @dataclass(frozen=True)

@@ -17,18 +17,15 @@ from fugu.operators.columns import selected
 from fugu.operators.mechanism import Array, Integers, State
 from fugu.operators.temporal.temporal_perturbation import End
 
-# Take records in by tick of event time: what stages of streams and of aggregates have in common.
-#
-# Records only say what a row holds in a tick. What a record does depends on the records before it
-# in its partition, never on how they were cut into batches.
-
-
 Closed = TypeVar("Closed")
 """Hold what comes of a tick that is closed."""
 
 
 class Arrivals(Stage[Made], Generic[Closed, Made]):
     """Note what records say, and close ticks between them.
+
+    Records only say what a row holds in a tick. What a record does depends on the records before it
+    in its partition, never on how they were cut into batches.
 
     A row has a cell for each tick that may be open, and one more for a tick that stream time has
     not come to.
@@ -105,13 +102,6 @@ def claim(held: Integers, free: NDArray[np.bool_], rows: Integers, ticks: Intege
     return claimed
 
 
-# Bound what every user contributes to a tick, before anything is made of a partition's users.
-#
-# A row has a cell for each tick that may be open, and one for a tick that stream time has not come
-# to. Whether a record is late or too far ahead depends on the times of records before it in its
-# partition, and never on how they were cut into batches.
-
-
 class Partial(Protocol):
     """Describe what a partition tells of a tick that it has closed: part number `part` of it."""
 
@@ -138,6 +128,10 @@ class Bounded(Generic[Told]):
 
 class Bounding(Arrivals[Told, Bounded[Told]]):
     """Keep what the users of one partition contribute to the ticks that may be open.
+
+    A row has a cell for each tick that may be open, and one for a tick that stream time has not
+    come to. Whether a record is late or too far ahead depends on the times of records before it in
+    its partition, and never on how they were cut into batches.
 
     A cell belongs to the tick that it names in column `tick`. `held` names the columns of its
     content.

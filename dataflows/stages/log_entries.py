@@ -1,6 +1,7 @@
-"""Write what the users of one source partition contributed to a tick, exactly.
+"""Read and write the internal log, and hold ticks back until all policies are known.
 
-A tick to which nobody contributed has an entry in the log too, because the merge waits for it.
+The log is the only input of the merge, and so the one place that says what came before what. It
+holds raw data of the trusted zone, with access rules of its own.
 """
 
 from dataclasses import dataclass, field
@@ -20,7 +21,10 @@ _TYPES = ("<i1", "<i2", "<i4", "<i8")
 @dataclass(frozen=True)
 class PartialSums:
     """Hold the sums of the groups to which somebody contributed; so many ticks right before this
-    one were `skipped`, to which nobody can have contributed."""
+    one were `skipped`, to which nobody can have contributed.
+
+    A tick to which nobody contributed has an entry in the log too, because the merge waits for it.
+    """
 
     partition: int
     tick: int
@@ -61,14 +65,6 @@ def _narrowed(integers: Integers) -> Array:
         kind for kind in _TYPES if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max
     )
     return integers.astype(narrowest)
-
-
-# Read and write the internal log: sums of partitions or people of windows, policies, marks, plans,
-# moves, and what users are asked.
-#
-#
-# It is the only input of the merge, and so the one place that says what came before what. What it
-# holds is raw data of the trusted zone, with access rules of its own.
 
 
 _LARGEST_NUMBER = 2**60
@@ -216,17 +212,6 @@ replay what it has not written itself."""
 ASKING_KEY = b"asking"
 """The key of what users are asked."""
 
-
-# Hold complete ticks back until the topic of policies is known to cover them.
-#
-# A tick is complete with the entry of the internal log that brings the last of its partial sums.
-# It may be released once a mark (`PoliciesCovered`) behind that entry says that the topic of
-# policies was read to an end asked for after the entry was there. So whatever stood in that topic
-# before the last partial sum was written, stands in the log before the mark, and is told to the
-# mechanism before the tick is released. All of this is a function of the log: a replay holds back
-# the same ticks until the same marks, whatever the topic of policies holds by then.
-
-
 _MOST = 1_000
 """Entries that are remembered; ticks of others wait for the next entry that is."""
 
@@ -234,6 +219,13 @@ _MOST = 1_000
 @dataclass
 class Coverage:
     """Hold up to which tick all are covered, and with which entries further ones were complete.
+
+    A tick is complete with the entry of the internal log that brings the last of its partial sums.
+    It may be released once a mark (`PoliciesCovered`) behind that entry says that the topic of
+    policies was read to an end asked for after the entry was there. So whatever stood in that topic
+    before the last partial sum was written, stands in the log before the mark, and is told to the
+    mechanism before the tick is released. All of this is a function of the log: a replay holds back
+    the same ticks until the same marks, whatever the topic of policies holds by then.
 
     `waiting` holds offsets of the log, and the last tick that was complete with each; both rise.
     """

@@ -34,19 +34,16 @@ from fugu.operators.mechanism import (
 )
 from fugu.operators.randomness import DrawScope, tick_position
 
-# Follow how far the partitions of an aggregate have told their ticks, and which one is the next.
-#
-# Ticks are released in order once every partition has told them. A partition that has not begun
-# when another one has counts as empty until its first tick. None is left out but those that every
-# partition skipped: nothing can be in them, wherever.
-
-
 _EVER = -(2**62)
 
 
 @dataclass
 class Progress:
     """Hold how far all partitions have told their ticks.
+
+    Ticks are released in order once every partition has told them. A partition that has not begun
+    when another one has counts as empty until its first tick. None is left out but those that every
+    partition skipped: nothing can be in them, wherever.
 
     `last`: up to which tick every partition that has begun has told all; `beyond`: ticks that it
     has told further on, and the first of those that each stands for; `skipped`: partition, first
@@ -124,14 +121,12 @@ class Progress:
         )
 
 
-# Keep what partitions told of ticks that are not released: what a merge waits with, however long.
-#
-# Parts are kept as they came and written to a log of their own: each once, and not again with
-# every snapshot while a partition is silent.
-
-
 class OpenParts(Generic[Told]):
-    """Keep parts by tick; those of ticks that were released are gone."""
+    """Keep parts by tick; those of ticks that were released are gone.
+
+    Parts are kept as they came and written to a log of their own: each once, and not again with
+    every snapshot while a partition is silent.
+    """
 
     def __init__(self, read_part: Callable[[dict[str, Any], Body], Told]) -> None:
         self._read_part = read_part
@@ -189,13 +184,11 @@ def _block(added: Iterable[Partial], released: list[int]) -> bytes:
     return written({"added": [len(part) for part in parts], "released": released}, parts)
 
 
-# Keep partial sums of ticks that are not released, in groups that somebody contributed to.
-#
-# Those of a tick that is complete and waits are kept as one.
-
-
 class OpenTicks(OpenParts[PartialSums]):
-    """Keep partial sums by tick."""
+    """Keep partial sums by tick.
+
+    Those of a tick that is complete and waits are kept as one.
+    """
 
     def __init__(self) -> None:
         super().__init__(PartialSums.of)
@@ -222,15 +215,6 @@ def _total(parts: list[PartialSums], groups: int) -> Integers:
     for partial in parts:
         total[partial.groups] += partial.sums
     return total
-
-
-# Merge partial sums: release every tick once all source partitions have closed it.
-#
-# A change of policies is the mechanism's to apply, at the next tick that is released; where
-# policies change while a pipeline runs, ticks wait until all changes before them are known
-# (`coverage`). The merge is a function of the log's prefix alone: which partition wrote first
-# never shows. A partition that falls silent holds everybody up, because whether it is still
-# writing is nothing that the log says.
 
 
 log = logging.getLogger(__name__)
@@ -283,6 +267,12 @@ class MergeState:
 @dataclass(frozen=True)
 class Merging:
     """Merge all partitions of the topic identified by `source`, in one row of the mechanism.
+
+    A change of policies is the mechanism's to apply, at the next tick that is released; where
+    policies change while a pipeline runs, ticks wait until all changes before them are known
+    (`Coverage`). The merge is a function of the log's prefix alone: which partition wrote first
+    never shows. A partition that falls silent holds everybody up, because whether it is still
+    writing is nothing that the log says.
 
     There are so many `partitions` until the log says that there are more.
 

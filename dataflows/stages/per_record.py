@@ -1,8 +1,4 @@
-"""Select records of a batch, put releases at them, and publish the batch from there.
-
-What belongs to a record is a column beside it, never a place in a list: places of one selection of
-records mean other records in another one.
-"""
+"""Release record by record: select records, step a mechanism, and publish in their order."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -51,6 +47,9 @@ from fugu.operators.temporal.temporal_perturbation import End, TemporalPerturbat
 @dataclass(frozen=True)
 class Selection:
     """Hold some of the accepted records of a batch, with the rows of their keys.
+
+    What belongs to a record is a column beside it, never a place in a list: places of one selection
+    of records mean other records in another one.
 
     `batch_rows` has a row for every record of the batch, and `places` are those of the selected
     ones in it.
@@ -184,14 +183,6 @@ def _kinds(releases: Releases) -> Integers:
     return np.full(len(releases.values), Kind.FRESH)
 
 
-# Release record by record: the one place that knows both the row table and `Mechanism.step`.
-#
-# `step` wants distinct rows, so a batch is cut into rounds: the first occurrence of every key,
-# then the second, and so on. Releases go back into input order. A mechanism that `runs` takes the
-# whole batch in one call instead, which makes the same of it. How the input was cut into batches
-# never shows, because a draw depends on the record's position and a row on its own history only.
-
-
 _STREAMS_THAT_GROW_A_TABLE = 200
 Elapse = Callable[[State, Sequence[int]], State]
 """Brings rows to event times, in milliseconds."""
@@ -199,7 +190,13 @@ Elapse = Callable[[State, Sequence[int]], State]
 
 @dataclass(frozen=True)
 class PerRecord(StreamStage):
-    """Release every accepted record of a partition, once."""
+    """Release every accepted record of a partition, once.
+
+    `step` wants distinct rows, so a batch is cut into rounds: the first occurrence of every key,
+    then the second, and so on. Releases go back into input order. A mechanism that `runs` takes the
+    whole batch in one call instead, which makes the same of it. How the input was cut into batches
+    never shows, because a draw depends on the record's position and a row on its own history only.
+    """
 
     deduplication: Deduplication | None = None
 

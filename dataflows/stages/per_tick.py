@@ -18,8 +18,6 @@ from fugu.operators.columns import ByteColumn, IntegerColumn, column_of, selecte
 from fugu.operators.mechanism import Array, Integers, Kind, Mechanism, Releases, State
 from fugu.operators.randomness import tick_position
 
-# Publish releases that belong to ticks of streams, and not to records.
-
 
 @dataclass(frozen=True)
 class TickReleases:
@@ -95,19 +93,17 @@ def _joined(parts: Sequence[Array], dtype: DTypeLike) -> Array:
     return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
 
 
-# Release streams tick by tick: all of them in a partition go on when a tick of event time closes.
-#
-# A row has columns `values` and `present (rows, open ticks + 1)`, what a record has said, and
-# `running`: whether the stream goes on without one. The last place belongs to a tick that stream
-# time has not come to, which is `ahead`.
-
-
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class PerTick(Arrivals[TickReleases, Sanitized], StreamStage):
-    """Note what records of streams say, and release whatever ticks they close."""
+    """Note what records of streams say, and release whatever ticks they close.
+
+    A row has columns `values` and `present (rows, open ticks + 1)`, what a record has said, and
+    `running`: whether the stream goes on without one. The last place belongs to a tick that stream
+    time has not come to, which is `ahead`.
+    """
 
     ticks: Ticks
 

@@ -23,14 +23,6 @@ from fugu.operators.mechanism import (
 from fugu.operators.randomness import DrawScope
 from fugu.operators.temporal.temporal_perturbation import End, TemporalPerturbation
 
-# Check who may have a row, once, when a key is seen for the first time.
-#
-# One user is one stream only if all records of a user meet in one partition, so the partition of a
-# new key is computed again. And a table must not grow without bound, although no row is dropped
-# while its budget still counts: beyond `max_keys` a new key is refused, and everybody known goes
-# on.
-
-
 NEARLY_ALL = 0.9
 """The share of the rows from which on an operator is told that they run out."""
 
@@ -39,7 +31,13 @@ NEARLY_ALL = 0.9
 class Admission:
     """Admit keys that belong to a partition of a topic with so many `partitions`, up to `max_keys`
     rows of one partition. Where policies are for some keys only, `covers` knows them. Of some keys
-    nobody knows what they have spent: `are_strangers` tells them, if there are any."""
+    nobody knows what they have spent: `are_strangers` tells them, if there are any.
+
+    One user is one stream only if all records of a user meet in one partition, so the partition of
+    a new key is computed again. And a table must not grow without bound, although no row is dropped
+    while its budget still counts: beyond `max_keys` a new key is refused, and everybody known goes
+    on.
+    """
 
     partitioner: Partitioner
     partitions: int
@@ -88,9 +86,6 @@ class Admission:
         here = partitions_of(keys, self.partitions, self.partitioner) == partition
         belong: list[bool] = here.tolist()
         return belong
-
-
-# Define stages: what is done with the records of a partition and the rows of their keys.
 
 
 class Result(Protocol):
@@ -158,9 +153,6 @@ class StreamStage(Stage[Sanitized]):
     def own(self, state: State) -> State:
         """Return the columns of the mechanism among those of a row."""
         return {name: state[name] for name in self._columns}
-
-
-# Let out or drop what streams hold back when a pipeline is finished.
 
 
 log = logging.getLogger(__name__)

@@ -31,9 +31,6 @@ from fugu.dataflows.state.writes_beside import WritesBeside
 from fugu.operators.mechanism import AT_THE_END, ExhaustibleMechanism
 from fugu.operators.temporal.temporal_perturbation import End
 
-# Count the streams of a partition by what they have spent of their budget.
-
-
 _LEVELS = (*map(str, range(AT_THE_END)), "exhausted")
 _PAUSES = 100
 """Counting takes at most one part of so many of the time. A million rows take some milliseconds."""
@@ -68,9 +65,6 @@ def budget_levels(
 ) -> BudgetLevels | None:
     """Return what counts streams, where each has a budget for its whole life."""
     return None if ends is None or not ends.lasting else BudgetLevels(ends, metrics, topic)
-
-
-# Run a stage over a table, and count and say what comes of it.
 
 
 _AHEAD_OF_TIME = (Reason.TIME_NOT_BEGUN, Reason.TOO_FAR_AHEAD)
@@ -160,9 +154,6 @@ class MeasuredStage(Generic[Made]):
             )
 
 
-# Run one stage over one partition, as a stateful step of bytewax that keeps its rows on disk.
-
-
 @dataclass(eq=False)
 class Sanitize(StatefulBatchLogic[Decoded, Made, bytes]):
     """Run one stage over one partition; the state is a pointer into the partition's row log.
@@ -227,9 +218,6 @@ class Sanitize(StatefulBatchLogic[Decoded, Made, bytes]):
     def _open(self, partition: int) -> RowLog:
         self._log = RowLog(self.directory, partition, self.stage.start, self.stage.ends)
         return self._log
-
-
-# Run a stage that waits for what is asked of users, and hold records back until it is known.
 
 
 @dataclass(frozen=True)

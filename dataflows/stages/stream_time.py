@@ -13,12 +13,9 @@ from fugu.dataflows.base.ticks import CLOSED, IN_A_ROW, NO_TICK, TIME, UNTOLD, C
 from fugu.operators.columns import ByteColumn, IntegerColumn, column_of, selected
 from fugu.operators.mechanism import Array, Integers
 
-# Remember whose records have come how far: the little that stream time needs of keys.
-#
-# Only the newest times of distinct keys are kept, as many as count, because a key that is not
-# among them can only come in with a later time. Which of those with the same time is kept decides
+# Only the newest times of distinct keys are kept, as many as count, because a key that is not among
+# them can only come in with a later time. Which of those with the same time is kept decides
 # nothing. Keys are kept as digests, in the clock of the partition.
-
 
 _DIGEST_BYTES = 16
 
@@ -60,21 +57,19 @@ def store(clock: Clock, about: str, times: Times) -> None:
     clock.update({about + name: time for name, time in times.items()})
 
 
-# Find the end of a silence, when all records are too far ahead and each could be a wrong clock.
-#
-# Stream time then moves to what k people (`distinct_keys`) have reached when `IN_A_ROW` such
-# records have come, of 2k - 1 people, and no two people were in time between them: k - 1 of them
-# cannot choose where. Where there are not so many, 2k - 1 times as many records of k people do. In
-# a partition that lives, wrong clocks get nowhere; and one person whose clock stands still holds
-# nobody up.
-
-
 _BEYOND, _IN_TIME, _COUNT = "beyond ", "in time ", "records beyond"
 
 
 @dataclass
 class Silence:
-    """Count people whose records are too far ahead, such records, and people who were in time."""
+    """Count people whose records are too far ahead, such records, and people who were in time.
+
+    Stream time moves to what k people (`distinct_keys`) have reached when `IN_A_ROW` such
+    records have come, of 2k - 1 people, and no two people were in time between them: k - 1 of them
+    cannot choose where. Where there are not so many, 2k - 1 times as many records of k people do.
+    In a partition that lives, wrong clocks get nowhere; and one person whose clock stands still
+    holds nobody up.
+    """
 
     people: int
     beyond: Times = field(default_factory=dict)
@@ -139,21 +134,19 @@ class Silence:
         self.beyond, self.in_time, self.records = {}, set(), 0
 
 
-# Believe a clock that moves time alone only where three records in a row agree.
-#
-# Where a single record moves stream time, or a heartbeat, the first one that is wrong would begin
-# it anywhere. So as long as no tick has closed since time began, three late ones in a row begin it
-# anew; and a heartbeat that is too far ahead waits for two more. What was told of a tick is never
-# taken back. A clock that is wrong again and again is believed all the same: to tell it from a
-# right one takes another clock (`max_ahead`), or more people.
-
-
 AGREEING = 3
 
 
 @dataclass
 class Agreement:
-    """Keep the times of the newest records in a row, `about` which a clock holds them."""
+    """Keep the times of the newest records in a row, `about` which a clock holds them.
+
+    Where a single record moves stream time, or a heartbeat, the first one that is wrong would begin
+    it anywhere. So as long as no tick has closed since time began, three late ones in a row begin
+    it anew; and a heartbeat that is too far ahead waits for two more. What was told of a tick is
+    never taken back. A clock that is wrong again and again is believed all the same: to tell it
+    from a right one takes another clock (`max_ahead`), or more people.
+    """
 
     about: str
     times: list[int] = field(default_factory=list)
@@ -183,9 +176,6 @@ class Agreement:
     def forget(self) -> None:
         """Begin to count anew."""
         self.times = []
-
-
-# Find keys in a list of keys, or in a column without an object for each of them.
 
 
 def first_of_each(keys: Sequence[bytes], places: Integers) -> Iterator[int]:
@@ -228,12 +218,6 @@ def places_of_any(few: frozenset[bytes], keys: Sequence[bytes]) -> Integers:
     if isinstance(keys, ByteColumn):
         return np.sort(np.concatenate([keys.places_of(key) for key in few]))
     return np.flatnonzero([key in few for key in keys])
-
-
-# Pass the records of a partition in the order in which they came, cut wherever ticks close.
-#
-# Between two cuts nothing depends on the order in time: the same ticks are open for all records.
-# How the input was cut into batches never shows.
 
 
 _FEWEST, _MOST = 500, 16_000
@@ -339,7 +323,11 @@ class Stretch:
 
 @dataclass
 class Passage:
-    """Pass one batch through the ticks of a partition, whose clock it moves."""
+    """Pass one batch through the ticks of a partition, whose clock it moves.
+
+    Between two cuts nothing depends on the order in time: the same ticks are open for all records.
+    How the input was cut into batches never shows.
+    """
 
     ticks: Ticks
     clock: Clock

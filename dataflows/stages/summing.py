@@ -16,17 +16,6 @@ from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array, Integers, State
 from fugu.operators.personal_cap import Booleans, PersonalCap
 
-# Sum what users contribute to a tick: each at most once, the latest record by offset counts.
-#
-# When stream time has passed a tick, the contributions to it are summed by group. Whether a record
-# is late or too far ahead depends on the times of records before it in its partition, and never on
-# how they were cut into batches.
-#
-# Under a personal cap a person counts in a limited number of ticks of a period. Ticks close in
-# order, so the earliest ones count, and whoever has counted often enough adds nothing. Nobody is
-# told. A row is kept until the period of the last record in it is over, whatever its records held.
-
-
 COUNTED = "counted"
 """Names the column that remembers when people counted last, and how often."""
 
@@ -34,7 +23,17 @@ COUNTED = "counted"
 @dataclass(frozen=True)
 class Summing(Bounding[PartialSums]):
     """Sum the contributions of one partition's users to `groups` groups: an amount to one of them,
-    or one to each group of a set, if `sets` says so."""
+    or one to each group of a set, if `sets` says so.
+
+    When stream time has passed a tick, the contributions to it are summed by group. Whether a
+    record is late or too far ahead depends on the times of records before it in its partition, and
+    never on how they were cut into batches.
+
+    Under a personal cap a person counts in a limited number of ticks of a period. Ticks close in
+    order, so the earliest ones count, and whoever has counted often enough adds nothing. Nobody is
+    told. A row is kept until the period of the last record in it is over, whatever its records
+    held.
+    """
 
     ticks: Ticks
     groups: int
@@ -137,19 +136,6 @@ def cells(ticks: Ticks, rows: int, cap: PersonalCap | None = None) -> State:
     return columns if cap is None else {**columns, COUNTED: cap.start(rows)}
 
 
-# Bring the partitions of an aggregate to one tick, behind which people may be in other partitions.
-#
-# Partitions close ticks each by its own stream time, so the rows of a person who moves would come
-# to ticks that the new partition has told already, or would be told twice. Hence all partitions
-# close up to the last tick that one of them has closed, and tell what they hold of these. A
-# contribution to a later tick moves with the row that holds it. So nobody counts twice in a tick,
-# wherever records of one person come. What the merge is told is a function of the states of the
-# partitions.
-#
-# Where one clock moves time, a wrong one may have begun it, far ahead, before it told a tick. Such
-# a partition goes by the others, and drops what it holds of its own time.
-
-
 @dataclass(frozen=True)
 class BroughtTogether:
     """Hold the tables of all partitions, which stand at one tick, and entries for the log."""
@@ -163,6 +149,16 @@ def brought_together(
     stage: Summing, tables: Mapping[int, RowTable], before: int, after: int
 ) -> BroughtTogether:
     """Close the same ticks in all partitions of `before`, and tell that there will be `after`.
+
+    Partitions close ticks each by its own stream time, so the rows of a person who moves would come
+    to ticks that the new partition has told already, or would be told twice. Hence all partitions
+    close up to the last tick that one of them has closed, and tell what they hold of these. A
+    contribution to a later tick moves with the row that holds it. So nobody counts twice in a tick,
+    wherever records of one person come. What the merge is told is a function of the states of the
+    partitions.
+
+    Where one clock moves time, a wrong one may have begun it, far ahead, before it told a tick.
+    Such a partition goes by the others, and drops what it holds of its own time.
 
     The given tables are used up.
     """

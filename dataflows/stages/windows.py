@@ -21,12 +21,6 @@ from fugu.operators.anonymity.windows import ReleasedRow, released_rows
 from fugu.operators.columns import ByteColumn, binding_digest, encode_fields
 from fugu.operators.mechanism import Array, Integers, State
 
-# Write who was where in a window: raw rows of one source partition, for the internal log.
-#
-# A window in which nobody was has an entry in the log too, because the merge waits for it. One of
-# many people has several entries, each of which fits a Kafka message.
-
-
 PART_BYTES = 400_000
 """Close an entry when it holds so many bytes: with one more person it fits a message of 1 MB."""
 Point = tuple[int, int, int, str | int]
@@ -74,7 +68,11 @@ class WindowPeople:
 def in_parts(
     partition: int, tick: int, people: Sequence[bytes], points: Sequence[bytes]
 ) -> list[WindowPeople]:
-    """Return the entries of a window of a partition: at least one."""
+    """Return the entries of a window of a partition: at least one.
+
+    A window in which nobody was has an entry in the log too, because the merge waits for it. One of
+    many people has several entries, each of which fits a Kafka message.
+    """
     sizes = np.array([len(a) + len(b) for a, b in zip(people, points, strict=True)], dtype=np.int64)
     number = (np.cumsum(sizes) - sizes) // PART_BYTES
     cuts = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(people)]
@@ -101,19 +99,17 @@ def later(point: Point) -> tuple[int, bytes, int]:
     return time, orjson.dumps(location), sensitive
 
 
-# Put the people of a window together, whom all partitions told of: rows and numbered points.
-#
-# Nothing depends on the order in which partitions or records came: rows are in the order of their
-# first event time, then of users; points are numbered in the order of time, then of locations.
-
-
 Place = tuple[int, str | int]
 """A quantum of the window, and a location."""
 
 
 @dataclass(frozen=True)
 class WindowTable:
-    """Hold the table of a window, and what the numbers of points stand for."""
+    """Hold the table of a window, and what the numbers of points stand for.
+
+    Nothing depends on the order in which partitions or records came: rows are in the order of their
+    first event time, then of users; points are numbered in the order of time, then of locations.
+    """
 
     table: Table
     places: list[Place]
@@ -188,15 +184,12 @@ def _rows_of(key: bytes, points: dict[int, Point]) -> Iterable[tuple[int, bytes,
         yield min(point[1] for point in own), key, value, own
 
 
-# Gather where people were in a window, until stream time has passed it.
-#
-# A quantum of time has one point of a person: the one of the latest record in event time, of two
-# at the same time the larger location, so that the order in which records arrive does not matter.
-
-
 @dataclass(frozen=True)
 class Gathering(Bounding[WindowPeople]):
     """Gather points of one partition's users, in a `quantum` of milliseconds one each.
+
+    A quantum of time has one point of a person: the one of the latest record in event time, of two
+    at the same time the larger location, so that the order in which records arrive does not matter.
 
     A window has `max_people` in this partition, and a person `max_points` in it: a record of one
     more is refused. So is one with another sensitive value than the person has in the window,

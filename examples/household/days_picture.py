@@ -1,4 +1,4 @@
-"""The picture: truth and figures with their bars, what is protected when, and whose noise it is."""
+"""Draw truth and figures with bars, what is protected when, and which collections cause noise."""
 
 from datetime import timedelta
 from functools import partial

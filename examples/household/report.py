@@ -52,7 +52,7 @@ def protected_table(released: Released) -> Table:
 
 
 def whose_table(released: Released) -> Table:
-    """Return whose noise it is, and how wrong the figures are there."""
+    """Return which collections cause the noise, and how wrong the figures are there."""
     ticks = range(FIRST_TICK, FIRST_TICK + len(released.truth))
     place, errors = released.noise.places(ticks), released.errors("unicorn")
 
@@ -61,7 +61,7 @@ def whose_table(released: Released) -> Table:
         return float(there.mean()) if there.size else None
 
     shown = noise_table(released.document, released.noise, error)
-    shown.title = "Whose noise it is: expected, and what unicorn errs there"
+    shown.title = "Noise by collection and policy: expected, and the errors of unicorn there"
     shown.caption = (
         "noise: where it is relevant, whoever asks for it; alone: without other collections; "
         "without: the mean of all ticks if nobody asked for it"

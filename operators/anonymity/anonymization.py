@@ -1,4 +1,4 @@
-"""The guarantee of anonymised windows: a crowd behind few known points, and no more."""
+"""Anonymise the trajectories of one window, and state the guarantee of that."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -182,9 +182,6 @@ def anonymity_guarantee(
         tick_milliseconds=tick_milliseconds,
         sound=sound,
     )
-
-
-# Anonymise the trajectories of one window: virtualise, suppress, repair, attack, shuffle.
 
 
 KEY_BYTES = 16

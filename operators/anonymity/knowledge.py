@@ -1,4 +1,4 @@
-"""State what anonymised windows leave open to somebody who knows a few points."""
+"""Hold the table of a window, and number everything that an attacker may know of it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -40,9 +40,6 @@ class Limits:
             raise ValueError("confidence: sigma must lie between 0 and 1, without either")
         if self.confidence.denominator > LARGEST_DENOMINATOR:
             raise ValueError("confidence: write sigma with a denominator of at most 1,000,000,000")
-
-
-# The table of one window, in columns.
 
 
 Booleans = NDArray[np.bool_]
@@ -150,9 +147,6 @@ class Table:
         return replace(self, users=users, offsets=offsets, points=points, values=values)
 
 
-# Number everything that an attacker can know: all sub-trajectories, and the rows that match.
-
-
 Numbers = NDArray[np.int32]
 
 
@@ -224,9 +218,6 @@ def occurrences(table: Table, known_points: int) -> int:
         count * sum(comb(length, size) for size in sizes)
         for length, count in zip(lengths.tolist(), counts.tolist(), strict=True)
     )
-
-
-# Windows of which nothing can be released.
 
 
 Reason = Literal["people", "base-rate", "size"]

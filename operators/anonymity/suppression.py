@@ -11,9 +11,6 @@ from fugu.operators.anonymity.compiled_board import Board, Log, room_for
 from fugu.operators.anonymity.knowledge import Booleans, Knowledge, Limits, Numbers, Table
 from fugu.operators.mechanism import Integers
 
-# The tree of sensitive values, from the general to the particular.
-
-
 LOWEST_HEIGHT = 2
 """Bound privacy heights from below: the root, level 1, says nothing."""
 
@@ -178,9 +175,6 @@ def _numbered(pairs: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, in
         places.setdefault(name, place)
 
 
-# Stage 0: give all rows of a user one virtual value, by which stage 1 groups them.
-
-
 def virtual_values(table: Table, taxonomy: Taxonomy, height: int) -> Integers:
     """Return the virtual value of each row, as an index in the taxonomy.
 
@@ -209,9 +203,6 @@ def virtual_values(table: Table, taxonomy: Taxonomy, height: int) -> Integers:
     return categories[table.values[best]][np.searchsorted(users, table.users)]
 
 
-# Stage 1: suppress points that few rows of other groups share (`atdb`).
-
-
 def suppressed(table: Table, virtual: Integers, *, people: int, known_points: int) -> Booleans:
     """Return which points of the table stage 1 keeps.
 
@@ -226,7 +217,7 @@ def suppressed(table: Table, virtual: Integers, *, people: int, known_points: in
     Source: anonymisation specification, section 3; Hemkumar (2021), algorithm 4.3, in the only
     reading that gives Table 4.3.
     """
-    from fugu.operators.anonymity.compiled_board import Stage, suppress
+    from fugu.operators.anonymity.compiled_suppression import Stage, suppress
 
     _, first, group = np.unique(virtual, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))[group.ravel()]
@@ -235,9 +226,6 @@ def suppressed(table: Table, virtual: Integers, *, people: int, known_points: in
     stage = Stage.of(table.offsets, Knowledge.of(table, known_points), rows, groups)
     suppress(stage, people - 1)
     return stage.kept.astype(np.bool_)
-
-
-# Stage 2: remove points until no knowledge of few points singles anybody out.
 
 
 Reason = Literal["support", "confidence", "correlated"]
@@ -291,7 +279,7 @@ def repaired(table: Table, kept: Booleans, categories: Integers, limits: Limits)
 
     Source: anonymisation specification, section 4.
     """
-    from fugu.operators.anonymity.compiled_board import repair
+    from fugu.operators.anonymity.compiled_suppression import repair
 
     left = table.with_points(kept)
     board, log = board_of(left, categories, limits), log_for(left, limits)
@@ -320,9 +308,6 @@ def repaired(table: Table, kept: Booleans, categories: Integers, limits: Limits)
         )
     )
     return Repaired(still, removals)
-
-
-# Count what the repair starts from.
 
 
 def board_of(table: Table, categories: Integers, limits: Limits) -> Board:

@@ -1,4 +1,4 @@
-"""Give chosen noise in the place of draws, so that a step can be driven where one wants it."""
+"""Measure what draws of discrete Laplace noise cost, by driving the real step with chosen noise."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,14 +55,6 @@ def chosen(decision: Integers, release: Integers) -> ChosenNoise:
     return ChosenNoise({"dissimilarity": decision[:, None], "release": release})
 
 
-# Measure what draws of discrete Laplace noise cost, by driving the real step with chosen noise.
-#
-# Nothing is taken from what a mechanism says about itself. The price of a draw, which is what one
-# unit of change costs, is the least noise (in units of 2^-40 nat) with which anything that is
-# published or remembered is other than without noise: the sampler cuts noise off to whole prices.
-# Paths are ways to go on: at each tick a noisy decision may turn out either way.
-
-
 _DECIDES = 2**45
 """Noise that decides alone, where figures are small."""
 _FAR = 2**40
@@ -103,6 +95,11 @@ def prices(
     exact: Collection[str] = (),
 ) -> Prices:
     """Measure the prices of ticks with these `numbers`, along so many paths.
+
+    Nothing is taken from what a mechanism says about itself. The price of a draw, which is what one
+    unit of change costs, is the least noise (in units of 2^-40 nat) with which anything that is
+    published or remembered is other than without noise: the sampler cuts noise off to whole prices.
+    Paths are ways to go on: at each tick a noisy decision may turn out either way.
 
     The first path publishes whenever it can, the second one as late as it can, others at random.
     `between` is what happens to the state before each of them, such as a restart. Ticks that are

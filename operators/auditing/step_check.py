@@ -1,4 +1,4 @@
-"""Intervals of words that make a step do the same, found by halving what lies between others."""
+"""Check `step` against the law that an enumerable mechanism states, by intervals of words."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -65,9 +65,6 @@ def intervals(words: Words, given: Integers, labels: Labels) -> Intervals:
         at_left = np.concatenate([at_left, at_middle])
         at_right = np.concatenate([at_middle, at_right])
     return Intervals(*(np.concatenate(column) for column in zip(*found, strict=True)))
-
-
-# A check of `step` against the law that an enumerable mechanism states.
 
 
 _FIRST_CELLS, _SECOND_WORDS = 16, 8

@@ -1,4 +1,4 @@
-"""Give chosen Gaussian noise in the place of draws, to drive a release where one wants it."""
+"""Measure how precise a release is, by driving the real step with chosen noise or words."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,12 +42,6 @@ class ChosenPoints:
         return np.stack([sizes, sides], axis=-1)
 
 
-# Measure how precisely real-time release measures, by driving the real step with chosen noise.
-#
-# Noise has a deviation of 2^14 steps of a grid. How many of them the sensitivity has is the least
-# noise with which nothing is released as much as with one whole sensitivity more and no noise.
-
-
 _UNLIKELY = 3 << PRECISION
 
 
@@ -68,7 +62,11 @@ def steps_of(
     seed: int = 0,
     between: Callable[[State, int], State] = lambda state, number: state,
 ) -> Steps:
-    """Measure the first so many ticks, on one path; `between` is what happens before each."""
+    """Measure the first so many ticks, on one path; `between` is what happens before each.
+
+    Noise has a deviation of 2^14 steps of a grid. How many of them the sensitivity has is the least
+    noise with which nothing is released as much as with one whole sensitivity more and no noise.
+    """
     rng, plain = (
         np.random.default_rng(seed),
         replace(release, weight=1.0, weights=(), presentation="none"),
@@ -118,9 +116,6 @@ def _everything(state: State, releases: Releases) -> list[bytes]:
     columns = [releases.values, *releases.annotations.values(), *state.values()]
     kinds = b"" if releases.kinds is None else releases.kinds.tobytes()
     return [kinds, *(column.tobytes() for column in columns)]
-
-
-# The law of releases that are bits, found by driving the real step with chosen words.
 
 
 _LAST_WORD = 2**64 - 1

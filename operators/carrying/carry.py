@@ -1,4 +1,4 @@
-"""Carry the columns of a budget over to another one."""
+"""Carry the streams of one mechanism over to another one: their rows, and their budgets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,9 +62,6 @@ def _window(fresh: Integers, known: Integers, spent: Integers) -> Integers:
     window[:, length - old :] = known
     window[:, length - old - 1] = spent - known.sum(axis=1, dtype=np.int64)
     return window
-
-
-# Say how the streams of one mechanism go on under another one, and make their rows.
 
 
 Form = Literal["kept", "spent", "replayed"]
@@ -252,9 +249,6 @@ def places_of(before: Sequence[object], after: Sequence[object]) -> Integers:
             "in the new one; releases of it could not be read any more"
         )
     return np.array([where[symbol] for symbol in before], dtype=np.int64)
-
-
-# Let rows follow releases that were published, where nobody knows the records any more.
 
 
 def followed(mechanism: EnumerableMechanism, state: State, releases: Releases) -> State:

@@ -1,8 +1,4 @@
-"""Keep the code of one function in folders, of which some may be read only.
-
-numba's own cache has one folder, takes no folder that it cannot write to, and falls back on one
-beside the file of the function, which takes no notice of other files that it calls.
-"""
+"""Compile functions without the interpreter's lock, and keep their code in folders."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -45,6 +41,9 @@ def _in_folder(folder: Path, function: Any) -> Any:
 class KeptCode:
     """Give a compiled function its code, and keep what it has compiled.
 
+    numba's own cache has one folder, takes no folder that it cannot write to, and falls back on one
+    beside the file of the function, which takes no notice of other files that it calls.
+
     What a folder cannot give is compiled again: its disk may be full, or its files damaged.
     """
 
@@ -78,16 +77,6 @@ class KeptCode:
                     self._written.save_overload(signature, code)
 
 
-# Compile functions without the interpreter's lock or memory of their own, and keep the code.
-#
-# What they need is made by their callers, in numpy. So no array has to be counted: numba counts
-# each view, such as a row of a table, with an atomic operation where it is made and where it ends,
-# which was a third of the time of a step.
-#
-# Numba keeps compiled code beside the file of a function, and takes no notice of changes in other
-# files that it calls. So code is kept in a folder that is named after the text of all of them.
-
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 config: Any = _config
@@ -101,7 +90,15 @@ _OPTIONS: dict[str, Any] = {
 
 
 def entry_point(function: Function) -> Function:
-    """Compile a function that Python calls, at its first call, or read it from the cache."""
+    """Compile a function that Python calls, at its first call, or read it from the cache.
+
+    Callers make what compiled functions need, in numpy. So no array has to be counted: numba counts
+    each view, such as a row of a table, with an atomic operation where it is made and where it
+    ends, which was a third of the time of a step.
+
+    Numba keeps compiled code beside the file of a function, and takes no notice of changes in other
+    files that it calls. So code is kept in a folder that is named after the text of all of them.
+    """
     compiled: Any = _compiled(function)
     if not config.DISABLE_JIT:
         compiled._cache = KeptCode(function)

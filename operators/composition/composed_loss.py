@@ -1,7 +1,8 @@
-"""The law of the privacy loss of randomized responses of one bit, which pure losses stand for.
+"""Compose pure losses with discrete Gaussian noise exactly, or by privacy loss distributions.
 
-A loss of e has a plus with probability 1 / (1 + exp(-e)), and else a minus. Two losses may be taken
-for one of their sum, and any for a larger one: so many are made few.
+Pure losses stand for randomized responses of one bit. A loss of e has a plus with probability 1 /
+(1 + exp(-e)), and else a minus. Two losses may be taken for one of their sum, and any for a larger
+one: so many are made few.
 
 >>> {loss: round(likely, 4) for loss, likely in signed_sums(Counter({UNITS_PER_NAT: 2})).items()}
 {2199023255552: 0.5344, 0: 0.3932, -2199023255552: 0.0723}
@@ -102,26 +103,6 @@ def _signs(loss: int, number: int) -> Iterator[tuple[int, float]]:
         yield (pluses - minuses) * loss, exp(ways + pluses * plus + minuses * minus)
 
 
-# Compose pure losses with discrete Gaussian noise exactly, in closed form.
-#
-# Claim. Releases that draw independently, and whose losses are about the same neighbours, have
-# together, at every epsilon, at most
-#
-#     delta(epsilon) = sum over signs of the product of p_i times
-#                      delta_G(epsilon - sum of +-epsilon_i; mu),   p_i = 1 / (1 + e^(-+epsilon_i)),
-#
-# with one sign for each pure loss epsilon_i, mu^2 = (sum of the squares of all Gaussian losses) /
-# (2^28 - 9), and delta_G the curve of one Gaussian mechanism. A pure loss is post-processing of a
-# randomized response of one bit, which is why its law takes the place of any other; without
-# Gaussian noise this is the optimal composition of pure losses. Deltas of finite precision are
-# added, and so are those of losses of which no more than (epsilon, delta) is known.
-#
-# Arithmetic is in doubles, with an allowance above its rounding: a relative 1e-9 of delta, and
-# 2^-44 of the terms whose difference delta_G is. Epsilons count units of 2^-40 nat.
-#
-# Source: continual release specification, section 4; Kairouz, Oh and Viswanath 2015 (pure losses).
-
-
 LARGEST_EPSILON = UNITS_PER_NAT << 11
 
 _ROUNDING = 1e-9
@@ -135,7 +116,26 @@ _FIRST_TRIED = UNITS_PER_NAT >> 20
 class ComposedLoss:
     """Hold the losses of independent releases, each with its number.
 
+    Claim. Releases that draw independently, and whose losses are about the same neighbours, have
+    together, at every epsilon, at most
+
+        delta(epsilon) = sum over signs of the product of p_i times
+                         delta_G(epsilon - sum of +-epsilon_i; mu),
+        p_i = 1 / (1 + e^(-+epsilon_i)),
+
+    with one sign for each pure loss epsilon_i, mu^2 = (sum of the squares of all Gaussian losses) /
+    (2^28 - 9), and delta_G the curve of one Gaussian mechanism. A pure loss is post-processing of a
+    randomized response of one bit, which is why its law takes the place of any other; without
+    Gaussian noise this is the optimal composition of pure losses. Deltas of finite precision are
+    added, and so are those of losses of which no more than (epsilon, delta) is known.
+
+    Arithmetic is in doubles, with an allowance above its rounding: a relative 1e-9 of delta, and
+    2^-44 of the terms whose difference delta_G is. Epsilons count units of 2^-40 nat.
+
     `beside` is the delta that none of them accounts for. `sums` says which promises may meet here.
+
+    Source: continual release specification, section 4; Kairouz, Oh and Viswanath 2015 (pure
+    losses).
     """
 
     losses: frozenset[tuple[BoundedLoss | GaussianLoss, int]]
@@ -248,16 +248,6 @@ def gaussian_delta(epsilon: float, ratio: float) -> float:
     return min(1.0, max(0.0, above - beyond) + allowance)
 
 
-# Compose privacy loss distributions, with Google's dp-accounting, where that is installed.
-#
-# The closed form takes any bounded loss for that of a randomized response of one bit. Discrete
-# Laplace noise and responses among many symbols lose less. Their curves of delta over epsilon are
-# turned into distributions on a grid of losses that dominate them ("connect the dots"), which are
-# composed by Fourier transforms. Those are in doubles: `ROUNDING` of delta is set aside for them.
-#
-# Source: Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022; Koskela, Jalko and Honkela 2020.
-
-
 ROUNDING = Fraction(1, 10**10)
 _CELLS = 64
 """Divide the smallest loss into so many cells, unless there are more than `_MOST_CELLS` in all."""
@@ -273,7 +263,15 @@ def gains(composed: ComposedLoss) -> bool:
 
 
 def epsilon_by_distributions(composed: ComposedLoss, delta: Fraction, below: int) -> int | None:
-    """Return an epsilon of fewer than `below` units at which `delta` suffices; None without any."""
+    """Return an epsilon of fewer than `below` units at which `delta` suffices; None without any.
+
+    The closed form takes any bounded loss for that of a randomized response of one bit. Discrete
+    Laplace noise and responses among many symbols lose less. Their curves of delta over epsilon are
+    turned into distributions on a grid of losses that dominate them ("connect the dots"), which are
+    composed by Fourier transforms. Those are in doubles: `ROUNDING` of delta is set aside for them.
+
+    Source: Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022; Koskela, Jalko and Honkela 2020.
+    """
     left = delta - composed.beside - composed.delta_of_draws(below) - ROUNDING
     if left <= 0:
         return None

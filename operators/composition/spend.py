@@ -1,4 +1,4 @@
-"""Hold what promises about the same data let out, in a form that can be added up.
+"""Hold what promises about the same data let out, and turn sums of it into epsilon and delta.
 
 >>> from fugu.operators.realtime.real_time_release import RealTimeRelease
 >>> from fugu.operators.budget_units import in_nats
@@ -136,11 +136,6 @@ def _hops(number: int, epsilon: int) -> Fraction:
         return Fraction(grown.next_plus())
 
 
-# Turn what promises spend together into epsilon and delta, by the account that says least.
-#
-# Every account is a bound, so that the smallest epsilon is one too. The account is named with it.
-
-
 Account = Literal["sum", "noise", "pure", "distributions"]
 IN_WORDS: dict[Account, str] = {
     "sum": "by adding epsilons",
@@ -160,7 +155,10 @@ class Figure:
 
 
 def composed(spend: Spend) -> Figure:
-    """Return the smallest epsilon at the delta that is stated; a single promise is as stated."""
+    """Return the smallest epsilon at the delta that is stated; a single promise is as stated.
+
+    Every account is a bound, so that the smallest epsilon is one too. The account is named with it.
+    """
     stated = Figure(spend.epsilon, spend.delta, "sum")
     if spend.count == 1:
         return stated

@@ -1,4 +1,4 @@
-"""Say how far figures move in a tick, and what measurements around a tick tell of it.
+"""Follow how far figures move in a tick, and compute the bars of figures that are repeated.
 
 The truth is taken for a random walk that starts anywhere, and figures of some ticks are measured
 with known errors. How far it moves in a tick (its drift, a variance) is not known: each drift of a
@@ -147,17 +147,6 @@ def _smoothed(values: Floats, errors: Floats, drifts: Floats) -> tuple[Floats, F
     return levels, np.maximum(variances, 0.0)
 
 
-# Compute bars of figures that a strategy repeats as long as they pass its noisy test.
-#
-# A strategy repeats a figure while the distance from the truth does not look large, so a figure
-# that has been repeated errs less than its noise and the moves since would have it: those that
-# erred much were replaced. The test, its noise and its threshold are known, and who passed it is
-# public. So many particles, each a vector of errors of all groups, begin with the noise of a
-# publication, move as the truth does, and count by how likely they were to pass what was passed.
-#
-# Source: Gordon, Salmond and Smith 1993 (the bootstrap filter); Kellaris et al. 2014 (the test).
-
-
 _NUMBERS = 200_000
 """The most numbers of errors that are held at once, of all groups and particles."""
 _FEWEST, _MOST = 200, 2_000
@@ -185,8 +174,16 @@ def surviving(
 ) -> Surviving:
     """Follow the errors of figures, tick by tick from the first one of the topic.
 
+    A strategy repeats a figure while the distance from the truth does not look large, so a figure
+    that has been repeated errs less than its noise and the moves since would have it: those that
+    erred much were replaced. The test, its noise and its threshold are known, and who passed it is
+    public. So many particles, each a vector of errors of all groups, begin with the noise of a
+    publication, move as the truth does, and count by how likely they were to pass what was passed.
+
     `values (ticks, groups)` are released, with the standard `errors (ticks,)` of their noise (NaN
     before the first publication), where `published` or repeated; sums begin anew at `begins`.
+
+    Source: Gordon, Salmond and Smith 1993 (the bootstrap filter); Kellaris et al. 2014 (the test).
     """
     ticks, groups = values.shape
     count = int(np.clip(_NUMBERS // groups, _FEWEST, _MOST))
@@ -273,16 +270,13 @@ class _Cloud:
         return np.sqrt(mean), np.take_along_axis(far, order, axis=0)[place, np.arange(len(mean))]
 
 
-# Compute what figures err by that were measured some ticks ago, and their sums.
-#
-# A repeated figure errs by the noise of its measurement and by how far the truth has moved since.
-# How far it moves in a tick (`random_walks`) is a variance, its drift. The truth of a day that
-# rises and falls steeply moves farther than a random walk.
-
-
 def sum_of(errors: Floats, ages: Integers) -> tuple[float, float, float]:
     """Return of the sum of figures of ticks in a row the variance of its noise, how many times the
     drift of a tick its other variance is, and the number of equal measurements that it is like.
+
+    A repeated figure errs by the noise of its measurement and by how far the truth has moved since.
+    How far it moves in a tick (`random_walks`) is a variance, its drift. The truth of a day that
+    rises and falls steeply moves farther than a random walk.
 
     What one measurement repeats has one noise: it counts as often as it is repeated.
     """

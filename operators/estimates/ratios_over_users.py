@@ -1,4 +1,4 @@
-"""Quantiles of Student's t distribution, for error bars over few users.
+"""Estimate means over records, with error bars over users.
 
 >>> sums = RatioSums(groups=1, columns=1)
 >>> one_group = np.zeros(4, dtype=np.int64)
@@ -55,22 +55,6 @@ def half_widths(standard_errors: Floats, degrees: Floats, confidence: float) -> 
     return np.asarray(standard_errors * factors)
 
 
-# Estimate means over records, with error bars over users.
-#
-# Releases of one user are correlated, and users are what is independent. A mean is a ratio, (sum
-# of reports) / (number of records). Its variance is that of the sum, over users, of (their reports
-# minus the mean times their records).
-#
-# Few users may deviate from each other less than others would, as five who happened to release the
-# same symbol. So the variance is at least that of the noise, where it is known, and that of shares
-# allows for users who are unlike all that were seen.
-#
-# Source: Cochran 1977, section 6.3 (ratio estimates) and 9.2 (clusters of unequal sizes); Kish
-# 1965 (effective number of clusters); Satterthwaite 1946 (degrees of freedom of an estimated
-# variance); Hall 1992 (the removal of skewness by transformation); Agresti and Coull 1998 (two
-# more of either kind, where all are of one).
-
-
 _LEAST_SKEWNESS = 1e-6
 _TINY = 1e-300
 _ALIKE = 1e-12
@@ -121,7 +105,20 @@ def _unskewed(factors: Floats, skewness: Floats) -> Floats:
 class RatioSums:
     """Add up what users report in groups, such as hours; a user is in one row of each group.
 
+    Releases of one user are correlated, and users are what is independent. A mean is a ratio, (sum
+    of reports) / (number of records). Its variance is that of the sum, over users, of (their
+    reports minus the mean times their records).
+
+    Few users may deviate from each other less than others would, as five who happened to release
+    the same symbol. So the variance is at least that of the noise, where it is known, and that of
+    shares allows for users who are unlike all that were seen.
+
     With `shares`, a report estimates whether something is the case, so its truth is 0 or 1.
+
+    Source: Cochran 1977, section 6.3 (ratio estimates) and 9.2 (clusters of unequal sizes); Kish
+    1965 (effective number of clusters); Satterthwaite 1946 (degrees of freedom of an estimated
+    variance); Hall 1992 (the removal of skewness by transformation); Agresti and Coull 1998 (two
+    more of either kind, where all are of one).
     """
 
     def __init__(self, groups: int, columns: int, *, shares: bool = False) -> None:

@@ -1,4 +1,21 @@
-"""Estimate shares of symbols from releases."""
+"""Estimate shares of the truth from releases of symbols, with public parameters alone.
+
+A `ShareReader` turns every release that says something new into one estimate per symbol of whether
+it was the truth, for each record that the release is about. The mean of these estimates over many
+records estimates the shares of the true symbols.
+
+>>> from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+>>> from fugu.operators.sip.markov_model import MarkovModel
+>>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
+>>> reader = share_reader(ConditionalRandomizedResponse(model, epsilon=1.0))
+>>> kinds = np.array([Kind.FRESH, Kind.REPEATED])
+>>> state, told = reader.read(reader.start(2), Releases(np.array([1, 1]), kinds=kinds))
+>>> told.round(3).tolist()
+[[0.184, 0.816], [nan, nan]]
+
+Source: SIP specification, sections 3 (law), 4 (posterior), 6 (cold start), 8 (batches) and 9
+(frequency estimates, decisions to repeat).
+"""
 
 from dataclasses import dataclass
 from math import nan
@@ -26,8 +43,6 @@ from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.markov_model import Chain
 from fugu.operators.wevent_local.window_reports import WindowReports
-
-# Say what a reader of releases is, which estimates shares from each of them.
 
 
 class ShareReader(Protocol):
@@ -82,25 +97,6 @@ def aligned(told: Array, estimates: Floats) -> Floats:
     aligned = np.full((len(told), *estimates.shape[1:]), nan)
     aligned[told] = estimates
     return aligned
-
-
-# Estimate shares of the truth from releases of symbols, with public parameters alone.
-#
-# A `ShareReader` turns every release that says something new into one estimate per symbol of
-# whether it was the truth, for each record that the release is about. The mean of these estimates
-# over many records estimates the shares of the true symbols.
-#
-# >>> from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-# >>> from fugu.operators.sip.markov_model import MarkovModel
-# >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
-# >>> reader = share_reader(ConditionalRandomizedResponse(model, epsilon=1.0))
-# >>> kinds = np.array([Kind.FRESH, Kind.REPEATED])
-# >>> state, told = reader.read(reader.start(2), Releases(np.array([1, 1]), kinds=kinds))
-# >>> told.round(3).tolist()
-# [[0.184, 0.816], [nan, nan]]
-#
-# Source: SIP specification, sections 3 (law), 4 (posterior), 6 (cold start), 8 (batches) and 9
-# (frequency estimates, decisions to repeat).
 
 
 _TOLD = "told"
@@ -287,12 +283,6 @@ def share_reader(mechanism: Mechanism) -> ShareReader | None:
     return None
 
 
-# Estimate shares by how far releases depart from what the model made likely.
-#
-# Source: Särndal, Swensson and Wretman 1992, section 6.3 (difference estimator); SIP
-# specification, sections 3 (law) and 9 (frequency estimates).
-
-
 @dataclass(frozen=True)
 class DifferenceReader:
     """Add to the belief before a release how far the release departs from what it made likely.
@@ -301,6 +291,9 @@ class DifferenceReader:
     for symbols that the release law keeps apart, whatever the model is. For what it does not keep
     apart at a release (`mode: optimal`, outside its support) the belief speaks alone. Posteriors
     vary less, but lean on the model everywhere.
+
+    Source: Särndal, Swensson and Wretman 1992, section 6.3 (difference estimator); SIP
+    specification, sections 3 (law) and 9 (frequency estimates).
     """
 
     mechanism: ConditionalRandomizedResponse
@@ -354,13 +347,6 @@ def surprises_of(expected: Floats, released: Integers) -> tuple[Floats, Floats]:
     return indicators - expected, expected * (1.0 - expected)
 
 
-# Read releases, and say how likely each was, wherever its law can be written down.
-#
-# The law of a release given the truth, times the belief about the truth before it, is the
-# probability of the release under the model. A check adds up how far releases depart from it
-# (`model_check`).
-
-
 _LARGEST = 64
 """Tables of laws have as many columns, and half as many rows or more, for each stream."""
 
@@ -374,7 +360,12 @@ class Believing(EnumerableMechanism, Protocol):
 
 @dataclass(frozen=True)
 class CheckedPosteriorReader(PosteriorReader):
-    """Estimate by posteriors, and predict each fresh release."""
+    """Estimate by posteriors, and predict each fresh release.
+
+    The law of a release given the truth, times the belief about the truth before it, is the
+    probability of the release under the model. A check adds up how far releases depart from it
+    (`model_check`).
+    """
 
     @property
     def outcomes(self) -> int:

@@ -1,4 +1,4 @@
-"""Estimate how many users have each symbol, from one unbiased estimate of each user.
+"""Read the releases of many streams, and estimate how many users have each symbol.
 
 >>> estimate = estimated_counts(np.array([[2.1, -0.5], [-0.4, 2.2], [np.nan, np.nan]]))
 >>> estimate.counts.round(2).tolist(), estimate.standard_errors.round(2).tolist()
@@ -55,9 +55,6 @@ def estimated_counts(told: Floats) -> CountEstimate:
     variance = (some * some - some).sum(axis=0)
     counts = some.sum(axis=0) + without / symbols
     return CountEstimate(counts, np.sqrt(np.maximum(variance, 0.0)), without)
-
-
-# Read the releases of many streams, each in its order, and return what every one of them tells.
 
 
 _NUMBERS_AT_ONCE = 400_000

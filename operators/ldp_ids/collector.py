@@ -1,4 +1,4 @@
-"""The guarantee of counts from private reports: PBA specification, sections 1 and 4."""
+"""Estimate counts from tallies of private reports, and ask users for the next ones."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -66,7 +66,10 @@ _PROOF = Point(
 def collected_guarantee(
     epsilon: float, window: int, tick_milliseconds: int | None, accounting: Point
 ) -> Guarantee:
-    """Return w-event local privacy of `epsilon` nats for any `window` ticks in a row."""
+    """Return w-event local privacy of `epsilon` nats for any `window` ticks in a row.
+
+    Source: PBA specification, sections 1 and 4.
+    """
     return Guarantee(
         notion="w-event-ldp",
         epsilon=epsilon,
@@ -93,9 +96,6 @@ def collected_guarantee(
         proof=_PROOF,
         finite_precision_delta=0.0,
     )
-
-
-# The collector's half: estimates from tallies of reports, and what is asked of users next.
 
 
 LARGEST_WINDOW = 10_000

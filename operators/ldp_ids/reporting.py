@@ -1,4 +1,4 @@
-"""Define the only two messages: what a collector asks of its users at a tick, and their answer."""
+"""Report the symbols of users as a collector asks, and define the two messages between them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -68,13 +68,6 @@ def length(symbols: int) -> int:
     return 3 + 2 * symbols
 
 
-# The users' half: who reports at a tick, with what budget, and what is reported.
-#
-# It trusts nobody. An instruction that asks for more than the budget of a window leaves is
-# followed as far as that goes, so no sequence of instructions, of whomever, costs a user more than
-# epsilon.
-
-
 PHASES = ("decision", "publication")
 EVERYBODY = 2**32
 """Counts shares of users: a share is so many units of it."""
@@ -96,6 +89,10 @@ class Asked:
 @dataclass(frozen=True, eq=False)
 class Reporting(ABC):
     """Report the symbols of users who are there at a tick, once or twice.
+
+    It trusts nobody. An instruction that asks for more than the budget of a window leaves is
+    followed as far as that goes, so no sequence of instructions, of whomever, costs a user more
+    than epsilon.
 
     Claim. Whatever is instructed, the reports of a user at any `window` consecutive ticks are
     charged at most `epsilon` units of 2^-40 nat together. Ticks rise, and each is asked for once.

@@ -19,12 +19,12 @@ from fugu.operators.ldp_ids.reporting import (
 from fugu.operators.mechanism import Integers, State
 from fugu.operators.wevent import allocation
 
-# LDP budget uniform (LBU): everybody reports at every tick, with an equal part of the budget.
-
 
 @dataclass(frozen=True, eq=False)
 class CollectedUniform(Collector):
     """Count users at every tick, each of whom reports with epsilon / window.
+
+    This is LDP budget uniform (LBU).
 
     Claim. As for `Collector`: a window has `window` reports of a user, with an equal part each.
 
@@ -60,12 +60,11 @@ class CollectedUniform(Collector):
         return self.units // self.window
 
 
-# LDP sampling (LSP): everybody reports at one tick of every window, with the whole budget.
-
-
 @dataclass(frozen=True, eq=False)
 class CollectedSample(Collector):
     """Count users at ticks whose number is a multiple of the window, and repeat in between.
+
+    This is LDP sampling (LSP).
 
     Claim. As for `Collector`: a window has one report of a user, with all of epsilon.
 
@@ -101,12 +100,11 @@ class CollectedSample(Collector):
         return self.units
 
 
-# LDP population uniform (LPU): one group of users reports at each tick, with the whole budget.
-
-
 @dataclass(frozen=True, eq=False)
 class CollectedPopulationUniform(Collector):
     """Count users at every tick by one of `window` groups, which reports once in a window.
+
+    This is LDP population uniform (LPU).
 
     Claim. As for `Collector`: a window has one report of a user, with all of epsilon.
 
@@ -150,12 +148,11 @@ class CollectedPopulationUniform(Collector):
         return {"share of users who report at a tick": self.first_share}
 
 
-# LDP budget distribution (LBD): publish when it pays, with half of what the window has left.
-
-
 @dataclass(frozen=True, eq=False)
 class CollectedBudgetDistribution(BudgetDivision):
     """Count users by reports with half of what the publications of a window have left.
+
+    This is LDP budget distribution (LBD).
 
     Claim. As for `Collector`: half of epsilon is spread evenly over decisions, and a publication
     takes half of what those of the window have left of the other half.
@@ -181,12 +178,11 @@ class CollectedBudgetDistribution(BudgetDivision):
     )
 
 
-# LDP budget absorption (LBA): publish when it pays, with the parts of ticks that did not.
-
-
 @dataclass(frozen=True, eq=False)
 class CollectedBudgetAbsorption(BudgetDivision):
     """Count users by reports with the parts of skipped ticks, after which as many stay silent.
+
+    This is LDP budget absorption (LBA).
 
     Claim. As for `Collector`: half of epsilon is spread evenly over decisions, and a publication
     takes the parts of its own tick and of skipped ones, which silent ticks pay back.
@@ -213,12 +209,11 @@ class CollectedBudgetAbsorption(BudgetDivision):
     )
 
 
-# LDP population distribution (LPD): publish when it pays, by half of the users left.
-
-
 @dataclass(frozen=True, eq=False)
 class CollectedPopulationDistribution(PopulationDivision):
     """Count users by reports of half of those whom the publications of a window have left.
+
+    This is LDP population distribution (LPD).
 
     Claim. As for `Collector`: a user reports once in any window, with all of epsilon.
 
@@ -242,12 +237,11 @@ class CollectedPopulationDistribution(PopulationDivision):
     )
 
 
-# LDP population absorption (LPA): publish when it pays, by the users of ticks that did not.
-
-
 @dataclass(frozen=True, eq=False)
 class CollectedPopulationAbsorption(PopulationDivision):
     """Count users by reports of those of skipped ticks, after which as many ticks stay silent.
+
+    This is LDP population absorption (LPA).
 
     Claim. As for `Collector`: a user reports once in any window, with all of epsilon.
 

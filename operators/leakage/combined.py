@@ -1,4 +1,4 @@
-"""Temporal privacy leakage of two releases about the same people: a local one and a central one."""
+"""Bound the temporal privacy leakage of several releases about the same people together."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -111,9 +111,6 @@ def in_series(first: float, second: float) -> float:
     else:
         nats = log1p(expm1(smaller) * -expm1(-larger) / (1.0 + shared))
     return min(nats * _ROUNDED_UP, smaller)
-
-
-# Bound the leakage of releases of which the largest spends are known, and not every one.
 
 
 _HALVINGS = 100
@@ -259,9 +256,6 @@ def _fixed_point(function: LeakageFunction | AnyStart, window: int, nats: float)
         else:
             high = middle
     return high
-
-
-# The most that a promise lets one release tell about one value, and a whole life about any.
 
 
 _WITHOUT_A_MODEL = ("ldp", "dp", "w-event-ldp", "w-event-dp")

@@ -158,9 +158,6 @@ def _require_window(window: int) -> None:
         raise ValueError(f"window: must be at least 1 tick, not {window}")
 
 
-# Leakage about the newest tick while a stream runs.
-
-
 _ROUNDED_DOWN = 1.0 - 2.0**-48
 _SMALLEST_BELIEF = 2.0**-1000
 

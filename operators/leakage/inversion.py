@@ -1,4 +1,4 @@
-"""Inversion: the budgets with which the leakage never exceeds alpha."""
+"""Choose the budgets with which the leakage never exceeds alpha."""
 
 from decimal import ROUND_CEILING, Decimal
 from math import inf, isfinite, nextafter
@@ -95,9 +95,6 @@ def epsilons_for(correlation: TemporalCorrelation, alpha: float, ticks: int) -> 
 def _require_alpha(alpha: float) -> None:
     if not isfinite(alpha) or alpha <= 0.0:
         raise ValueError(f"alpha: must be a number of nats above 0, not {alpha}")
-
-
-# The only words in which temporal privacy leakage may be promised.
 
 
 _SHOWN = Decimal("0.0001")

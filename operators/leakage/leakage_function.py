@@ -53,9 +53,6 @@ def _distribution(name: str, row: Sequence[float] | Floats) -> Floats:
     return np.array(values) / total
 
 
-# The leakage function: how much of what one tick has leaked is known about the next one.
-
-
 ROUNDING = 2.0**-48
 """Nats that a result is rounded up by, for each nat and one: far above the error of doubles."""
 MOST_STEPS = 1_000

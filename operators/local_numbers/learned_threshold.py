@@ -1,4 +1,4 @@
-"""The square wave mechanism: reports of which the law of many numbers is estimated."""
+"""Report numbers in the local model: square wave, hybrid mechanism, and learned threshold."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -149,9 +149,6 @@ def _without_tail(shares: Floats) -> Floats:
     return np.asarray(np.where(left, kept + (1.0 - kept.sum()) / left.sum(), 0.0))
 
 
-# The hybrid mechanism: an unbiased report of a number in the local model.
-
-
 ONE_BIT_BELOW = 0.61
 """Up to this epsilon, one bit alone errs least."""
 
@@ -235,9 +232,6 @@ class HybridMechanism:
         return low, low + self.reach - 1.0
 
 
-# Numbers in the local model, cut off at a threshold that the first reports tell: ToPL.
-
-
 _PROOF = Point(
     "proof-of-topl",
     "every number is reported once, by the square wave or by the hybrid mechanism, whose laws are "
@@ -248,6 +242,8 @@ _PROOF = Point(
 @dataclass(frozen=True)
 class LearnedThreshold:
     """Report numbers by a narrow range that the first of them have told: a rival, run offline.
+
+    This is the mechanism ToPL.
 
     Claim. Every number is reported once, with epsilon, in the local model and for any prior: the
     first `first` by the square wave, from which the server estimates their law and the threshold

@@ -13,9 +13,6 @@ from fugu.operators.noise.additive import COMFORTABLE, AdditiveNoise
 from fugu.operators.noise.gaussian_table import PRECISION, delta_of_draw
 from fugu.operators.noise.grid import Grid
 
-# Gaussian noise on a grid.
-
-
 _DEVIATION = 1 << sampler.PRECISION
 _LARGEST_RATIO = 10
 """Limits sensitivity over deviation; beyond it, the noise of neighbours would hardly overlap."""
@@ -106,9 +103,6 @@ class GaussianNoise(AdditiveNoise):
     def _rounding(self) -> int:
         """Return r, what rounding several coordinates may add in L2; one rounds exactly."""
         return 0 if self.coordinates == 1 else 1 + isqrt(self.coordinates - 1)
-
-
-# Account exactly for discrete Gaussian noise: by how many steps neighbours may differ.
 
 
 VARIANCE = 4**PRECISION - 9

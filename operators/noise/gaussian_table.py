@@ -1,4 +1,22 @@
-"""Draw discrete Gaussian noise from a table, and bound what its finite precision costs."""
+"""Draw discrete Gaussian noise from a table, and bound what its finite precision costs.
+
+    P(k) proportional to e^(-k^2 / (2 sigma^2)),   sigma = 2^14
+
+The table holds C_k = min(2^64 - 1, round(2^64 P(|X| <= k))) for k = 0..10 sigma. The magnitude of a
+draw is the number of entries that are at most the first word, its sign the top bit of the second.
+
+Entries come from integers that stand for multiples of 2^-208. With w(k) = e^(-k^2 / (2 sigma^2))
+and r(k) = e^(-(2 k + 1) / (2 sigma^2)), w(k + 1) = w(k) r(k) and r(k + 1) = r(k) e^(-2^-28); the
+only exponential, e^(-2^-29), is a short series of shifts. Every product is cut off, by less than
+one such multiple: after k < 2^19 steps r errs by less than 2^24 of them, w by 2^43, a sum by 2^63,
+and an entry by 2^-94, while none is nearer than 2^-19 to where its rounding would change.
+
+>>> words = np.array([[0, 0], [2**64 - 1, 2**63]], dtype=np.uint64)
+>>> sample(words).tolist()
+[0, -163841]
+
+Source: noise specification, section 4; Canonne, Kamath and Steinke 2020.
+"""
 
 from collections.abc import Iterator
 from decimal import ROUND_CEILING, Decimal, localcontext
@@ -10,27 +28,6 @@ from math import isqrt
 import numpy as np
 
 from fugu.operators.mechanism import Integers, Words
-
-# Discrete Gaussian noise with a deviation of 2^14 grid steps, from two words and one table.
-#
-#     P(k) proportional to e^(-k^2 / (2 sigma^2)),   sigma = 2^14
-#
-# The table holds C_k = min(2^64 - 1, round(2^64 P(|X| <= k))) for k = 0..10 sigma. The magnitude
-# of a draw is the number of entries that are at most the first word, its sign the top bit of the
-# second.
-#
-# Entries come from integers that stand for multiples of 2^-208. With w(k) = e^(-k^2 / (2 sigma^2))
-# and r(k) = e^(-(2 k + 1) / (2 sigma^2)), w(k + 1) = w(k) r(k) and r(k + 1) = r(k) e^(-2^-28); the
-# only exponential, e^(-2^-29), is a short series of shifts. Every product is cut off, by less than
-# one such multiple: after k < 2^19 steps r errs by less than 2^24 of them, w by 2^43, a sum by
-# 2^63, and an entry by 2^-94, while none is nearer than 2^-19 to where its rounding would change.
-#
-# >>> words = np.array([[0, 0], [2**64 - 1, 2**63]], dtype=np.uint64)
-# >>> sample(words).tolist()
-# [0, -163841]
-#
-# Source: noise specification, section 4; Canonne, Kamath and Steinke 2020.
-
 
 PRECISION = 14
 """The deviation is 2^14 grid steps."""
@@ -84,29 +81,6 @@ def _exponential() -> int:
     return total
 
 
-# Bound the delta of drawing from the table of the discrete Gaussian in finite precision.
-#
-# The law p~ of a draw is not quite p: entries of the table are rounded, and it ends at 9.11
-# deviations. Let e be their distance in total variation, a(x) = max(0, 1 - p~(x) / p(x)), 1 beyond
-# the end, and tau(v) = sum of p(x) a(x + v), which grows with |v| from tau(0) = e. A draw whose
-# index neighbours move by v steps adds at most
-#
-#     e + min(tau(v), e^epsilon e)
-#
-# to the delta of a claim made at epsilon, and draws add up, of releases that are chosen one after
-# the other too; draws that are the same for both neighbours add nothing.
-#
-# `TAUS` are tau at 0, 1/32, 2/32, ... deviations, in units of 2^-100 and rounded up; between two
-# of them the next one counts. `tests/operators/noise/test_gaussian_table.py` derives them.
-#
-# >>> [f"{float(delta_of_draw(steps, epsilon=3.0)):.3g}" for steps in (163, 1638, 8192, 16384)]
-# ['2.57e-15', '2.81e-15', '1.11e-14', '2.69e-14']
-# >>> float(delta_of_draw(2**20, epsilon=20.0))
-# 6.199092701569074e-07
-#
-# Source: continual release specification, section 4 (Theorem 4); noise specification, section 4.
-
-
 PER_DEVIATION = 32
 UNITS = 2**100
 ANY_STEPS = 2**40
@@ -149,7 +123,28 @@ TAUS = tuple(map(int, _TABLE.split()))
 
 @lru_cache(maxsize=1024)
 def delta_of_draw(steps: int, epsilon: float) -> Fraction:
-    """Return the delta of one draw whose index neighbours move by at most so many steps."""
+    """Return the delta of one draw whose index neighbours move by at most so many steps.
+
+    The law p~ of a draw is not quite p: entries of the table are rounded, and it ends at 9.11
+    deviations. Let e be their distance in total variation, a(x) = max(0, 1 - p~(x) / p(x)), 1
+    beyond the end, and tau(v) = sum of p(x) a(x + v), which grows with |v| from tau(0) = e. A draw
+    whose index neighbours move by v steps adds at most
+
+        e + min(tau(v), e^epsilon e)
+
+    to the delta of a claim made at epsilon, and draws add up, of releases that are chosen one after
+    the other too; draws that are the same for both neighbours add nothing.
+
+    `TAUS` are tau at 0, 1/32, 2/32, ... deviations, in units of 2^-100 and rounded up; between two
+    of them the next one counts. `tests/operators/noise/test_gaussian_table.py` derives them.
+
+    >>> [f"{float(delta_of_draw(steps, epsilon=3.0)):.3g}" for steps in (163, 1638, 8192, 16384)]
+    ['2.57e-15', '2.81e-15', '1.11e-14', '2.69e-14']
+    >>> float(delta_of_draw(2**20, epsilon=20.0))
+    6.199092701569074e-07
+
+    Source: continual release specification, section 4 (Theorem 4); noise specification, section 4.
+    """
     column = -(-steps * PER_DEVIATION >> PRECISION)
     tau = TAUS[column] if column < len(TAUS) else UNITS
     return min(Fraction(1), Fraction(TAUS[0] + min(tau, _grown(epsilon)), UNITS))

@@ -9,9 +9,6 @@ import numpy as np
 
 from fugu.operators.mechanism import Array, Floats, Integers
 
-# A public grid of exact rationals.
-
-
 LARGEST_POINT = 2**62
 """Index and noise together stay below this."""
 _LARGEST_BITS = 61
@@ -116,9 +113,6 @@ def _digits(numbers: Integers, width: int) -> Iterator[Integers]:
     """Return the digits of numbers in base 2^width, most significant first; all have as many."""
     count = -(-int(numbers.max()).bit_length() // width)
     return (numbers >> width * place & (1 << width) - 1 for place in reversed(range(count)))
-
-
-# Grids with a step for each row.
 
 
 @dataclass(frozen=True, eq=False)

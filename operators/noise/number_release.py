@@ -1,4 +1,4 @@
-"""Noise on one number per record, whatever its law."""
+"""Release one number per record with noise, whatever the law of the noise is."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -121,9 +121,6 @@ class NumberRelease(IndependentReleases):
             finite_precision_delta=self.noise.finite_precision_delta,
         )
         return (promised,)
-
-
-# Laplace noise on one number per record.
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,6 @@ from fugu.operators.noise.gaussian import squares_of
 from fugu.operators.noise.gaussian_table import PRECISION, delta_of_draw
 from fugu.operators.wevent.allocation import require_size
 
-# Schedules: what share of a budget each value of a series is measured with.
-
-
 LARGEST_HORIZON = 10**7
 LARGEST_DECAY = 0.999
 LARGEST_SHARED = 100_000
@@ -157,9 +154,6 @@ def decaying(units: int, changed: int, decay: float) -> Schedule:
     return Schedule(np.array(table), changed)
 
 
-# Convert (epsilon, delta) to zero-concentrated DP: the usual account, which wants more noise.
-
-
 _DIGITS = 50
 _HALVINGS = 90
 _SMALLEST, _LARGEST = Decimal("1e-12"), Decimal("1e15")
@@ -203,9 +197,6 @@ def units_of_rho(epsilon: float, delta: float) -> int:
                 low = beyond
         units = (most - _ROUNDING) * UNITS_PER_NAT
         return max(0, int(units.to_integral_value(rounding=ROUND_FLOOR)))
-
-
-# The account of (epsilon, delta) where finite precision takes its part of delta first.
 
 
 _ATTEMPTS = 50
@@ -260,7 +251,7 @@ def paid_by(budget: int, share: Callable[[int], Schedule], values: int | None = 
 
 
 def exact_budget(epsilon: float, delta: float) -> int:
-    """Convert by the exact account of Gaussian noise (`noise.gaussian_account`)."""
+    """Convert by the exact account of Gaussian noise (`noise.gaussian`)."""
     return squares_of(epsilon, delta) * RHO_OF_STEP
 
 
@@ -274,7 +265,7 @@ def account_of(
 ) -> Account:
     """Return the account of a budget that `share` turns into a schedule.
 
-    Every value that is measured adds to delta what its draws add (`noise.gaussian_precision`),
+    Every value that is measured adds to delta what its draws add (`noise.gaussian_table`),
     which depends on how precisely it is measured, which depends on the budget. So a part of delta
     is reserved, the rest is made a budget, and the part is raised until it covers the
     values that this budget pays for. Then the delta that is declared holds in full. One draw moves
@@ -316,9 +307,6 @@ def account_of(
 def _below(exact: Fraction) -> float:
     nearest = float(exact)
     return nextafter(nearest, 0.0) if nearest > exact else nearest
-
-
-# Another account of Gaussian noise, to see what it would cost; nothing is charged so.
 
 
 def paper_total(epsilon: float, delta: float) -> float:

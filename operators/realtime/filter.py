@@ -1,4 +1,4 @@
-"""Mean, variance and lag-1 autocorrelation of a growing series, in a few numbers per series."""
+"""Filter noisy values into estimates, by moments of a growing series."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,9 +87,6 @@ class Moments:
     def _spread(self) -> Floats:
         """Return the sum of squared deviations."""
         return np.maximum(self.squares - self.total * self.total / np.maximum(self.count, 1), 0.0)
-
-
-# The filter of real-time release: noisy values in, estimates out.
 
 
 Booleans = NDArray[np.bool_]

@@ -25,12 +25,8 @@ from fugu.operators.guarantee import (
 from fugu.operators.mechanism import Draws, Inputs, Releases, State
 from fugu.operators.noise.grid import counted
 from fugu.operators.noise.number_release import LARGEST_UNITS_PER_ONE
-from fugu.operators.realtime.real_time_release import (
-    FILTER_WEIGHTS,
-    Presentation,
-    RealTimeRelease,
-    beyond_windows,
-)
+from fugu.operators.realtime.measurement import FILTER_WEIGHTS, beyond_windows
+from fugu.operators.realtime.real_time_release import Presentation, RealTimeRelease
 from fugu.operators.wevent.allocation import LARGEST_VALUE
 
 _NUMBERS = Neighbours("stream", "number", "replaced")

@@ -1,4 +1,4 @@
-"""Believe what a figure is, and what a buffer remembers of those before it: a Kalman filter."""
+"""Release in real time under a declared model, with noise whose shape suits the filter."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,9 +14,8 @@ from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Draws, Floats, Inputs, Integers, Releases, State
 from fugu.operators.noise.gaussian import VARIANCE
 from fugu.operators.personal_cap import PersonalCap
+from fugu.operators.realtime.measurement import DECLARED, FILTER_WEIGHTS
 from fugu.operators.realtime.real_time_release import (
-    DECLARED,
-    FILTER_WEIGHTS,
     DeclaredModel,
     Presentation,
     presented,
@@ -131,9 +130,6 @@ def left_of(correlation: float, ticks: Integers) -> Floats:
     return left
 
 
-# Choose how values are mixed before noise is added, for what a filter makes of them.
-
-
 _HALVES = 10
 """Weights and distances of factors from 1 are 2^-(i / 2)."""
 _TURNS = 2_000
@@ -204,9 +200,6 @@ def errors_of_a_period(
             total = total + last
             belief = known.gone_on(correlation, factor, 1.0)
     return (total + (ticks - turns) * last) / ticks
-
-
-# Release in real time under a declared model, with noise whose shape suits the filter.
 
 
 _NEVER = -(2**63)

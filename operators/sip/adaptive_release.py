@@ -1,4 +1,4 @@
-"""The decision to publish anew or to repeat."""
+"""Publish a symbol anew or repeat the last release, by a decision that is private."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -164,9 +164,6 @@ def expected_steps(law: SymbolLaw) -> Floats:
         apart = np.abs(symbols - symbol)[:, None]
         expected = expected + law.belief[symbol] * ordered_sum(probabilities * apart)
     return expected
-
-
-# Adaptive release of symbols.
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,8 +35,6 @@ from fugu.operators.sip.integer_law import RATIO_UP
 from fugu.operators.sip.markov_model import Chain
 from fugu.operators.sip.privacy_bound import WORDS, PrivacyBound
 
-# Decide whether the last release is still good enough, one stream at a time.
-#
 # Good enough for a truth is what is at most `within` steps away from it. `likely` is the
 # probability of an answer that is true, and `unlikely` that of one that is not.
 
@@ -107,9 +105,6 @@ def expected_steps(belief: Floats, law: Law) -> float:
                 apart += weight * abs(y - x)
         expected += belief[x] * apart
     return expected
-
-
-# The compiled step of adaptive release.
 
 
 class CompiledAdaptiveStep(NamedTuple):

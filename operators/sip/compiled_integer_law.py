@@ -24,8 +24,6 @@ from fugu.operators.sip.markov_model import SUM_TOLERANCE, Chain, MarkovModel
 from fugu.operators.sip.privacy_bound import PART_DOWN, UP, WORDS, PrivacyBound
 from fugu.operators.sip.sparse_models import SparseMarkovModel
 
-# Predict from one posterior by a first-order chain, dense or sparse, in the order of numpy.
-
 
 class CompiledChain(NamedTuple):
     """Hold a first-order chain: a transition matrix, or sparse rows (and an empty matrix)."""
@@ -113,13 +111,6 @@ def is_distribution(belief: Floats) -> bool:
     return bool(abs(total - 1.0) <= SUM_TOLERANCE)
 
 
-# The integer law of one belief, for proposals that stay or fill: `fugu.operators.sip.integer_law`.
-#
-# The same operations in the same order, one symbol after the other. What a proposal is stands in
-# the first rows of `proposed` (`hamming_law`); `words` is `(4, n)`, of which the rows are named
-# below.
-
-
 KEPT, FILLED, PARTLY, REPAIR = range(4)
 WORD_ROWS = 4
 VARIES = -1
@@ -150,7 +141,12 @@ def limits_of(bound: PrivacyBound, symbols: int, full_support: bool) -> Limits:
 
 
 class Law(NamedTuple):
-    """Hold the law of one belief: proposal and words, the partial symbol, G, and the constant."""
+    """Hold the law of one belief: proposal and words, the partial symbol, G, and the constant.
+
+    It is computed by the operations of `fugu.operators.sip.integer_law` in the same order, one
+    symbol after the other. The proposal is in the first rows of `proposed` (`hamming_law`); `words`
+    is `(4, n)`, of which the rows are named below.
+    """
 
     proposed: Floats
     words: Words

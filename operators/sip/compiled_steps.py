@@ -29,9 +29,6 @@ from fugu.operators.sip.inputs import checked_belief
 from fugu.operators.sip.markov_model import Chain
 from fugu.operators.sip.privacy_bound import PREDICTIONS, PrivacyBound
 
-# Columns of a compiled run over several positions of several streams.
-
-
 _NO_LIMIT = 2**63 - 1
 
 
@@ -132,9 +129,6 @@ def together(rows: Integers, position: int) -> int:
     return most
 
 
-# The compiled step of bounded conditional randomized response.
-
-
 class CompiledStep(NamedTuple):
     """Release position after position, in one call for a batch of any shape.
 
@@ -228,9 +222,6 @@ def _run_model(
         positions.spent[position] = streams.spent[row]
         positions.paid[position] = True
     return -1
-
-
-# The compiled step of a cold start: randomized response, or the law under a stream's own chain.
 
 
 class Chains(NamedTuple):

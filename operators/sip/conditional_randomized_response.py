@@ -1,4 +1,4 @@
-"""Releases of one symbol at a time, by a law that depends on a belief."""
+"""Release one symbol at a time, by a law that depends on a belief."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -118,9 +118,6 @@ class SymbolReleases(ChargingRunningMechanism, ABC):
     @cached_property
     def _bindings(self) -> Bytes:
         return digest_table(range(self.model.symbols))
-
-
-# Bounded conditional randomized response: one symbol in, one symbol out, per stream.
 
 
 LARGEST_SHOWN = 32
@@ -368,9 +365,6 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
             "history": extended(state["history"], released + 1),
         }
         return after, posterior
-
-
-# The paper's own conditional randomized response.
 
 
 __all__ = ["MarkovModel", "PaperConditionalRandomizedResponse"]

@@ -11,8 +11,6 @@ from fugu.operators.mechanism import Floats, Inputs, Integers, State, Words
 from fugu.operators.sip.markov_model import SUM_TOLERANCE, Chain, ordered_sum
 from fugu.operators.sip.privacy_bound import Radius
 
-# Check symbols and beliefs that a step is given, and bind its draws.
-
 
 def checked_symbols(inputs: Inputs, symbols: int) -> Integers:
     """Raise `ValueError` for an index outside 0..symbols-1."""
@@ -41,9 +39,6 @@ def bound_to(digests: Bytes, data: Integers, histories: Words) -> ByteColumn:
     """Bind draws to the data and, through the belief, to what was published before."""
     releases = histories.astype("<u8").view(np.uint8).reshape(-1, histories.itemsize)
     return ByteColumn.of_table(np.concatenate([digests[data], releases], axis=1))
-
-
-# Gaps in event time, for chains whose steps take time.
 
 
 LONGEST_GAP = 10_000

@@ -12,9 +12,6 @@ from fugu.operators.sip.markov_model import normalised, ordered_sum
 from fugu.operators.sip.privacy_bound import PART_DOWN, UP, WORDS, PrivacyBound, PrivacyBounds
 from fugu.operators.sip.proposals import Mask, SharedProposal, Shares, StayOrFill, WrittenKernel
 
-# A release law in whole words, for proposals that stay or fill.
-
-
 FORMAT = ("integer", 1)
 """Tell in law digests that laws are made and drawn in this way."""
 MASS_UP = 1.0 + 2.0**-40
@@ -260,9 +257,6 @@ def _position(row: Words, words: Words) -> Integers:
     """Return how many prefix sums of each column are at most its word."""
     sums = np.cumsum(row, axis=0, dtype=np.uint64)
     return np.asarray((sums <= words).sum(axis=0))
-
-
-# A release law in whole words, for proposals with rows of their own.
 
 
 class ExactMeans(Protocol):

@@ -22,9 +22,6 @@ from fugu.operators.sip.proposals import (
 from fugu.operators.sip.release_law import ReleaseLaw
 from fugu.operators.sip.sparse_models import SparseMarkovModel
 
-# Choose the kernel that proposes releases, by mode, distance and how much work may be done.
-
-
 Mode = Literal["optimal", "full_support"]
 """As close to the truth as the kernel can, or with every symbol always releasable."""
 
@@ -68,9 +65,6 @@ def _heuristic(distance: Distance, gain: float, growth: float) -> Kernel:
             return OrderedKernel(gain, growth)
         case Points():
             return MetricKernel(distance, gain, growth)
-
-
-# The integer law of any proposal: of one that stays or fills, or of one with rows of its own.
 
 
 PrivateLaw = IntegerLaw | SharesLaw

@@ -21,21 +21,6 @@ from fugu.operators.sip.markov_model import MarkovModel, ordered_sum
 from fugu.operators.sip.second_order_model import SecondOrderModel
 from fugu.operators.sip.sparse_models import SparseMarkovModel, SparseRows
 
-# Learn chains from history: counts of followers, smoothed as the specification says.
-#
-#     C[u, v] = (N(u, v) + alpha) / (N(u) + alpha n)        and P1 likewise, from first symbols
-#
-# which is a sparse row: N(u, v) / (N(u) + alpha n) for what was seen, and the rest spread over all
-# n symbols. Of second order, a pair has a row of its own where it was followed often enough that
-# what was seen outweighs what is spread, N(u, v) >= alpha n; other pairs behave as their last
-# symbol.
-#
-# Safe are public data, and history whose release is itself accounted for. A model learned from the
-# streams that it is to protect leaks them: no guarantee covers that.
-#
-# Source: SIP specification, section 6.
-
-
 Memory = tuple[int, ...]
 """The last symbol, or the last two."""
 Followers = Mapping[int, int]
@@ -109,7 +94,20 @@ class Learned:
 
 
 def learned(counts: Counts, alpha: float = 1.0) -> Learned:
-    """Return the smoothed chain, one row for each symbol in order, then those of pairs."""
+    """Return the smoothed chain, one row for each symbol in order, then those of pairs.
+
+        C[u, v] = (N(u, v) + alpha) / (N(u) + alpha n)        and P1 likewise, from first symbols
+
+    which is a sparse row: N(u, v) / (N(u) + alpha n) for what was seen, and the rest spread over
+    all n symbols. Of second order, a pair has a row of its own where it was followed often enough
+    that what was seen outweighs what is spread, N(u, v) >= alpha n; other pairs behave as their
+    last symbol.
+
+    Safe are public data, and history whose release is itself accounted for. A model learned from
+    the streams that it is to protect leaks them: no guarantee covers that.
+
+    Source: SIP specification, section 6.
+    """
     n = len(counts.first)
     rows: dict[Memory, tuple[Mapping[int, float], float]] = {}
     for symbol in range(n):
@@ -159,28 +157,6 @@ def _undone(counts: Floats, epsilon: float) -> Floats:
     return np.asarray((counts * scale - ordered_sum(counts)) / (growth - 1.0))
 
 
-# Intervals around learned models that hold with a stated confidence.
-#
-# What was counted is an accident of the history: another history of the same chain would give
-# another model. Here each probability gets an interval so wide that, with the stated confidence,
-# all of them contain the chain that the history came from, if it came from one.
-#
-# *Counts of truths.* What follows a symbol at its i-th time is one independent draw from its row,
-# wherever that time is in the history. After N of them, P(N kl(q, p) >= L) <= 2 e^-L for the share
-# q of one follower with probability p (Chernoff), where kl is the relative entropy of two bits. N
-# itself is an accident, so L = ln(2 K N (N + 1) / delta) pays for every N at once: 1 / (N (N + 1))
-# sums to 1. K is the number of intervals. From kl(q, p) >= (q - p)^2 / (2 max(p, q)) follow ends
-# by a square root, and the same for 1 - q and 1 - p.
-#
-# *Counts of randomized responses.* Given the truths, responses are independent, and one of them
-# changes an unbiased count of pairs by at most a known amount, so that is near the count of the
-# truths (McDiarmid's inequality). Shares of truths then lie in intervals, and so do probabilities.
-# Half of delta pays for either. Ends go into model files, so they need not have the same last bits
-# on every machine.
-#
-# Source: Boucheron, Lugosi, Massart 2013, sections 2.2 and 6.1; SIP specification, section 6.
-
-
 Ends = tuple[Floats, Floats]
 
 
@@ -201,7 +177,26 @@ class LearnedIntervals:
 def learned_intervals(first: Integers, pairs: Integers, confidence: float) -> LearnedIntervals:
     """Return intervals from counts of first symbols `(n,)` and of pairs `(n, n)`.
 
+    What was counted is an accident of the history: another history of the same chain would give
+    another model. Here each probability gets an interval so wide that, with the stated confidence,
+    all of them contain the chain that the history came from, if it came from one.
+
+    *Counts of truths.* What follows a symbol at its i-th time is one independent draw from its row,
+    wherever that time is in the history. After N of them, P(N kl(q, p) >= L) <= 2 e^-L for the
+    share q of one follower with probability p (Chernoff), where kl is the relative entropy of two
+    bits. N itself is an accident, so L = ln(2 K N (N + 1) / delta) pays for every N at once: 1 / (N
+    (N + 1)) sums to 1. K is the number of intervals. From kl(q, p) >= (q - p)^2 / (2 max(p, q))
+    follow ends by a square root, and the same for 1 - q and 1 - p.
+
+    *Counts of randomized responses.* Given the truths, responses are independent, and one of them
+    changes an unbiased count of pairs by at most a known amount, so that is near the count of the
+    truths (McDiarmid's inequality). Shares of truths then lie in intervals, and so do
+    probabilities. Half of delta pays for either. Ends go into model files, so they need not have
+    the same last bits on every machine.
+
     Raises `ValueError` unless 0 < confidence < 1.
+
+    Source: Boucheron, Lugosi, Massart 2013, sections 2.2 and 6.1; SIP specification, section 6.
     """
     delta = _checked(confidence) / _intervals(len(first))
     rows = [

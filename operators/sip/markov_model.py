@@ -10,19 +10,18 @@ import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers
 
-# Models of streams: a belief that a release corrects, and that predicts the next symbol.
-#
-# A belief is a distribution over the *states* of the chain: what it remembers of a stream. A state
-# knows its last symbol, so a belief over states has a marginal over symbols, which is all that a
-# release depends on; a first-order chain remembers the symbol and nothing else. Beliefs are
-# `(states, rows)` and marginals `(symbols, rows)`: one column per stream.
-#
-# `MarkovModel` (dense), `SparseMarkovModel` and `SecondOrderModel` are chains. All of them compute
-# in a fixed order, so that one row alone and in a batch has the same bits.
-
 
 class Chain(ABC):
-    """Predict the next symbol in a frozen model where every symbol can follow every history."""
+    """Predict the next symbol in a frozen model where every symbol can follow every history.
+
+    A belief is a distribution over the *states* of the chain: what it remembers of a stream. A
+    state knows its last symbol, so a belief over states has a marginal over symbols, which is all
+    that a release depends on; a first-order chain remembers the symbol and nothing else. Beliefs
+    are `(states, rows)` and marginals `(symbols, rows)`: one column per stream.
+
+    `MarkovModel` (dense), `SparseMarkovModel` and `SecondOrderModel` are chains. All of them
+    compute in a fixed order, so that one row alone and in a batch has the same bits.
+    """
 
     prior: Floats
     """P(first symbol), `(symbols,)`."""
@@ -127,9 +126,6 @@ class FirstOrder(Chain):
     @property
     def memory(self) -> float:
         return (self.forgetting_ratio + 1.0) / 2.0
-
-
-# A first-order Markov chain of symbols.
 
 
 SUM_TOLERANCE = 1e-6

@@ -11,8 +11,6 @@ from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.sip.distances import Points
 from fugu.operators.sip.proposals import FewShares, FewTargets, Kernel, Mask, SharedProposal
 
-# A proposal that sends each symbol to a few representatives.
-
 
 class Assignment(FewTargets, SharedProposal):
     """Send x to `targets[slot, x]` with probability `weights[slot, x]`.
@@ -54,9 +52,6 @@ class Assignment(FewTargets, SharedProposal):
 
     def shares(self, total: Words) -> FewShares:
         return FewShares.of(self.targets, self.weights, total)
-
-
-# The proposal kernel for symbols that are points.
 
 
 TIE = 1e-12

@@ -12,9 +12,6 @@ from fugu.operators.mechanism import Array, Floats, Integers
 from fugu.operators.sip.markov_model import ROUNDED_SUM, SUM_TOLERANCE, MarkovModel, ordered_sum
 from fugu.operators.sip.privacy_bound import UNIT_ROUNDOFF, UP
 
-# A set of Markov chains: an interval for every probability of a model.
-
-
 LARGEST_ALPHABET = 64
 """Every step sorts n numbers for each of n symbols."""
 _SMALLEST_CORNER = 1e-9
@@ -179,9 +176,6 @@ def _corner(low: Floats, high: Floats, wish: Floats) -> Floats:
         corner[place] += max(added, 0.0)
         left -= max(added, 0.0)
     return np.asarray(corner / corner.sum())
-
-
-# Beliefs under every model of a set: an interval for each probability.
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,9 +18,6 @@ from fugu.operators.sip.metric_kernel import Assignment
 from fugu.operators.sip.proposals import Kernel, Mask
 from fugu.operators.sip.release_law import ReleaseLaw
 
-# Running sums of beliefs over ordered symbols.
-
-
 _FEW_SYMBOLS = 24
 """Up to here they are counted sooner than searched."""
 
@@ -114,16 +111,13 @@ def _before(columns: Array) -> Array:
     return sums
 
 
-# Ordered symbols in groups: those of at least tau are alone, smaller neighbours are gathered.
-#
-# From left to right, smaller symbols are gathered until they have mass tau; a symbol of tau or
-# more begins anew. What is left over in between goes to the nearest representative. All arrays are
-# `(n, rows)`. Source: SIP specification section 3.2, candidate (ii).
-
-
 def grouped(sums: RunningSums, gain: float, growth: float, shares: Sequence[float]) -> Integers:
     """Return the target of every symbol, `(n, candidates, rows)`: for each tau = share / (e^eps +
     1) everybody in their group, and then for each of them everybody at the nearest representative.
+
+    From left to right, smaller symbols are gathered until they have mass tau; a symbol of tau or
+    more begins anew. What is left over in between goes to the nearest representative. All arrays
+    are `(n, rows)`. Source: SIP specification section 3.2, candidate (ii).
     """
     symbols, rows = sums.belief.shape
     every = np.tile(np.arange(rows), len(shares))
@@ -190,9 +184,6 @@ def nearest(marked: Mask) -> Integers:
     upper = np.minimum.accumulate(np.where(marked, place, len(marked))[::-1], axis=0)[::-1]
     down = (lower >= 0) & ((place - lower <= upper - place) | (upper == len(marked)))
     return np.where(down, lower, upper)
-
-
-# The proposal kernel for ordered symbols.
 
 
 TIE = 1e-12

@@ -1,8 +1,4 @@
-"""Delta-location sets: the cells that a belief holds to be likely, and who stands in for others.
-
-All of it follows from beliefs, which are public, and from distances. Arrays are `(cells, rows)`,
-one column per stream; the arithmetic is one running sum in a fixed order, and comparisons.
-"""
+"""Release symbols by the planar isotropic mechanism (PIM), over sets of likely cells."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -39,6 +35,10 @@ from fugu.operators.sip.markov_model import Chain, normalised
 @dataclass(frozen=True, eq=False)
 class LocationSets:
     """Hold one set of cells for each stream.
+
+    All of it follows from beliefs, which are public, and from distances. Arrays are `(cells,
+    rows)`, one column per stream; the arithmetic is one running sum in a fixed order, and
+    comparisons.
 
     `ranked (cells, rows)` lists the cells from the most to the least likely, ties by index, and the
     first `sizes (rows,)` of each column are members.
@@ -97,9 +97,6 @@ def by_distance(table: Floats) -> Integers:
     return np.argsort(apart, axis=1, kind="stable")
 
 
-# Planar isotropic mechanism (PIM) over symbols: randomized response over a delta-location set.
-
-
 LARGEST_ALPHABET = 1024
 """Distances between all pairs of cells are kept."""
 LARGEST_SHOWN = 32
@@ -127,6 +124,8 @@ _PROOF = Point(
 @dataclass(frozen=True, eq=False)
 class PlanarIsotropicResponse(ChargingRunningMechanism, EnumerableMechanism):
     """Release a likely cell: the true one, or by chance another one of the delta-location set.
+
+    This is the planar isotropic mechanism (PIM) over symbols.
 
     The set holds the most likely cells, so many that a Markov model gives them together at least
     1 - `delta` given all that was *released* before. A true cell outside it is replaced by the

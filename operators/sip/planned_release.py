@@ -1,4 +1,4 @@
-"""A public table that says, for each belief about a bit, how many nats its release may spend."""
+"""Release bits by a public table, which says how many nats each belief may spend."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -288,9 +288,6 @@ def _simulated(
         float(error[best]),
         float(nats[best]),
     )
-
-
-# Conditional randomized response that spends by a public table.
 
 
 @dataclass(frozen=True, eq=False)

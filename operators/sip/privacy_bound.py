@@ -13,9 +13,6 @@ from numpy.typing import ArrayLike
 from fugu.operators.budget_units import units_of
 from fugu.operators.mechanism import Floats, Integers, State
 
-# The bounds that an epsilon sets to integer release laws.
-
-
 WORDS = 2.0**64
 """Count the 64-bit words, as a double."""
 UP = 1.0 + 2.0**-50
@@ -106,9 +103,6 @@ def _too_small(epsilon: float) -> str:
     return f"epsilon: {epsilon:g} nats is too small for words of 64 bits; raise it"
 
 
-# The bounds that several epsilons set to integer release laws, one for each column.
-
-
 @dataclass(frozen=True, eq=False)
 class PrivacyBounds:
     """Hold the constants of integer release laws whose columns have epsilons of their own.
@@ -140,9 +134,6 @@ class PrivacyBounds:
         return PrivacyBounds(
             self.growth[numbers], self.gain[numbers], self.reserve[numbers], self.charge[numbers]
         )
-
-
-# The distance of beliefs in doubles from the exact ones.
 
 
 BIT_LENGTHS = 65

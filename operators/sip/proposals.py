@@ -12,15 +12,14 @@ from fugu.operators.mechanism import Array, Floats, Integers, Words
 from fugu.operators.sip.markov_model import ordered_sum
 from fugu.operators.sip.privacy_bound import PART_DOWN
 
-# Two ways to write down a kernel: few targets for each x, or a matrix of all x and y.
-#
-# Entries are probabilities (`Assignment`, `ExplicitKernel`) or whole words (`integer_shares`).
-# Everything else is `(n, rows)`. Sums run in symbol order within a slot, slot after slot, so a row
-# alone and in a batch has the same bits.
-
 
 class WrittenKernel(Protocol):
-    """Answer for the entries of a kernel, `(n, rows)`."""
+    """Answer for the entries of a kernel, `(n, rows)`.
+
+    Entries are probabilities (`Assignment`, `ExplicitKernel`) or whole words (`integer_shares`).
+    Everything else is `(n, rows)`. Sums run in symbol order within a slot, slot after slot, so a
+    row alone and in a batch has the same bits.
+    """
 
     def largest(self) -> Array:
         """Return the largest entry of each y over all x, or more."""
@@ -125,26 +124,25 @@ def _added(targets: Integers, values: Floats) -> Floats:
     return np.asarray(total, dtype=np.float64).reshape(symbols, rows)
 
 
-# Proposals as integers: each x shares out G words of 64 bits among its representatives.
-#
-#     V(y|x) >= 0,  sum over y of V(y|x) = G for every x
-#
-# An entry pi(y|x) becomes floor(pi(y|x) G (1 - 2^-50)) words, and the largest entry of a row takes
-# what is left of G. So row sums are exact, and what was rounded is a proposal like any other: no
-# claim rests on V being near G pi (`shares_law` makes any V private).
-#
-# Where x has few representatives, `FewShares` holds `(slots, n, rows)`: targets and words. Where a
-# proposal is a matrix, `MatrixShares` holds `(n, n, rows)`: x first, then y. `total (rows,)` is G.
-#
-# Source: symbol sampling specification, section 3 ("Any other proposal") and section 5.
-#
-# >>> matrix = np.array([[0.25, 0.75], [1.0, 0.0]])[:, :, None]
-# >>> MatrixShares.of(matrix, np.array([2**62], dtype=np.uint64)).matrix[:, :, 0].tolist()
-# [[1152921504606845952, 3458764513820541952], [4611686018427387904, 0]]
-
-
 class Shares(WrittenKernel, Protocol):
-    """Share out words V(y|x); everything is `(n, rows)` unless said."""
+    """Share out words V(y|x); everything is `(n, rows)` unless said.
+
+        V(y|x) >= 0,  sum over y of V(y|x) = G for every x
+
+    An entry pi(y|x) becomes floor(pi(y|x) G (1 - 2^-50)) words, and the largest entry of a row
+    takes what is left of G. So row sums are exact, and what was rounded is a proposal like any
+    other: no claim rests on V being near G pi (`shares_law` makes any V private).
+
+    Where x has few representatives, `FewShares` holds `(slots, n, rows)`: targets and words. Where
+    a proposal is a matrix, `MatrixShares` holds `(n, n, rows)`: x first, then y. `total (rows,)` is
+    G.
+
+    >>> matrix = np.array([[0.25, 0.75], [1.0, 0.0]])[:, :, None]
+    >>> MatrixShares.of(matrix, np.array([2**62], dtype=np.uint64)).matrix[:, :, 0].tolist()
+    [[1152921504606845952, 3458764513820541952], [4611686018427387904, 0]]
+
+    Source: symbol sampling specification, section 3 ("Any other proposal") and section 5.
+    """
 
     def expected(self, belief: Floats) -> Floats:
         """Return v(y) = sum over x of belief(x) V(y|x), added in the order of x."""
@@ -205,13 +203,6 @@ def _reached(shares: Words, words: Words) -> Integers:
     return np.asarray(np.minimum((sums <= words).sum(axis=0), len(sums) - 1))
 
 
-# Proposals of releases: a row-stochastic pi(y|x) for every stream, from public data alone.
-#
-# A kernel is utility only: `operators.sip.release_law` makes any proposal private. It asks for
-# sums, maxima and single rows and columns, so a proposal never has to be written out as a matrix.
-# All arrays are `(n, rows)`: symbol first, one column per stream.
-
-
 Mask = NDArray[np.bool_]
 
 
@@ -238,16 +229,18 @@ class SharedProposal(Proposal, Protocol):
 
 
 class Kernel(Protocol):
-    """Choose a proposal for every belief; a pure function of the belief."""
+    """Choose a proposal for every belief; a pure function of the belief.
+
+    A kernel is utility only: `operators.sip.release_law` makes any proposal private. It asks for
+    sums, maxima and single rows and columns, so a proposal never has to be written out as a matrix.
+    All arrays are `(n, rows)`: symbol first, one column per stream.
+    """
 
     def propose(self, belief: Floats) -> Proposal:
         """Propose for each column of `belief`, whichever columns are with it."""
 
     def identity(self) -> tuple[str | int | bytes, ...]:
         """Return the fields that tell it apart in a law digest; none for the default kernel."""
-
-
-# A proposal of rank two.
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,9 +323,6 @@ class StayOrFill:
         return column
 
 
-# A proposal written out as a matrix per stream: for kernels that a solver finds, and small n.
-
-
 class ExplicitKernel(FullMatrix, SharedProposal):
     """Propose pi(y|x) as a matrix `(n, n, rows)`: x first, then y."""
 
@@ -359,9 +349,6 @@ class ExplicitKernel(FullMatrix, SharedProposal):
 
     def shares(self, total: Words) -> MatrixShares:
         return MatrixShares.of(self.matrix, total)
-
-
-# The proposal kernel of `mode: full_support`.
 
 
 @dataclass(frozen=True)

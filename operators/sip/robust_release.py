@@ -1,4 +1,4 @@
-"""A release law that is private for every belief of an envelope."""
+"""Release symbols privately relative to every Markov model of a set."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -131,9 +131,6 @@ def to_likeliest(belief: Floats, table: Floats) -> ExplicitKernel:
     return ExplicitKernel(np.repeat(nearest[None].astype(np.float64), len(belief), axis=0))
 
 
-# Conditional randomized response for every model of a set.
-
-
 LOW, HIGH = "low", "high"
 """The columns of the ends of intervals."""
 
@@ -149,7 +146,7 @@ class RobustRelease(ConditionalRandomizedResponse):
     where the model is off by no more than the set: learned from few data, pooled, or drifting.
 
     How. Nobody knows which member is true, so nobody knows the exact belief. The state holds an
-    interval for each of its probabilities (`belief_envelope`) that contains the beliefs of all
+    interval for each of its probabilities (`BeliefEnvelope`) that contains the beliefs of all
     members, and the law is made private for each belief between its ends (`shares_law`). The belief
     of the middle model, `model`, chooses what is proposed: what the kernel proposes, the symbol
     itself, or the likeliest one, whichever then costs least. Charged is what a release leaks for

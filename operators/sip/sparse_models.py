@@ -22,9 +22,6 @@ from fugu.operators.sip.markov_model import (
     ordered_sum,
 )
 
-# Sparse rows of transition probabilities.
-
-
 _ENTRIES_AT_ONCE = 1 << 18
 
 
@@ -206,9 +203,6 @@ def gathered(
         sums: Array = np.bincount(cells.ravel(), moved.ravel(), minlength=size * len(chosen))
         result[:, first : first + at_once] = sums.reshape(len(chosen), size).T
     return result
-
-
-# A first-order Markov chain over a large alphabet.
 
 
 @dataclass(frozen=True, eq=False)

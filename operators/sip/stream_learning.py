@@ -15,8 +15,6 @@ from fugu.operators.sip.markov_model import normalised, ordered_sum
 from fugu.operators.sip.privacy_bound import UNIT_ROUNDOFF, Radius
 from fugu.operators.sip.proposals import Mask
 
-# A chain for each stream, learned from its own releases.
-
 
 @dataclass(frozen=True, eq=False)
 class StreamModels:
@@ -107,9 +105,6 @@ def _undone(counts: Floats, odds: Odds) -> Floats:
     """Apply G^-1 along the first axis."""
     other = odds.unlikely
     return (counts - other * ordered_sum(counts)) / ((odds.favoured - odds.each) / WORDS)
-
-
-# A model for each stream, learned once from its first releases, in columns of a state.
 
 
 MOST_POSITIONS = 2**20

@@ -1,4 +1,4 @@
-"""Compute what one collection asks of ticks, with all of its policies and without each one."""
+"""Compute what collections and policies ask of ticks, and attribute the noise to them."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -137,9 +137,6 @@ class CollectionDemands:
             for one in policy.overlapping(*span):
                 parts[policy.id] = parts.get(policy.id, 0) + one.affected_in(*span)
         return parts
-
-
-# Attribute the expected noise of figures to collections and policies: who pays for whose wish.
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,9 +359,6 @@ def _mean(amounts: Floats, weights: Integers) -> float:
 def _two_rows(demands: Iterable[Demand]) -> Integers:
     pairs = [(one.sensitivity, one.affected) for one in demands]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-
-
-# The noise that policies save against promises about everything, before any data are seen.
 
 
 @dataclass(frozen=True)

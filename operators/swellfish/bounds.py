@@ -11,8 +11,6 @@ from fugu.operators.swellfish.calendar import DAY
 from fugu.operators.swellfish.policy import Admitted, Limits, Noise, Policy, Span
 from fugu.operators.swellfish.relevance import Query
 
-# All occurrences of policies within a span of ticks at once, as columns.
-
 
 @dataclass(frozen=True, eq=False)
 class Occurrences:
@@ -49,9 +47,6 @@ def expanded(
         found.append(rows)
     rows = np.concatenate(found)
     return Occurrences(*rows[np.lexsort((rows[:, 2], rows[:, 1]))].T)
-
-
-# Bound what the policies of a collection ask of any tick, from the calendars alone.
 
 
 DAYS_AHEAD = 366
@@ -155,9 +150,6 @@ def cost(
 def _sums(numbers: Integers) -> Integers:
     """Return the sums of the first 0, 1, 2, ... numbers."""
     return np.concatenate([[0], np.cumsum(numbers)])
-
-
-# Refuse changes of policies that ask for more than limits allow, whoever sends them.
 
 
 MOST_POLICIES = 100

@@ -16,9 +16,6 @@ import numpy as np
 
 from fugu.operators.mechanism import Integers
 
-# Dataclasses as plain JSON data: nothing is converted, and errors name the field.
-
-
 _LIKE = {date: "a date like 2024-05-01", datetime: "a local time like 2024-05-01T06:00:00"}
 _KNOWN: dict[type[Any], dict[str, Any]] = {}
 
@@ -151,9 +148,6 @@ def _members(data: object, *names: str) -> Mapping[str, object]:
     return data
 
 
-# A time zone as data.
-
-
 DAY = 86_400
 
 
@@ -247,9 +241,6 @@ class Zone(PlainData):
         """Return by how many seconds clocks are ahead of UTC at a second."""
         place = bisect_right(self.transitions, second, key=itemgetter(0)) - 1
         return self.transitions[max(0, place)][1]
-
-
-# The times at which a policy holds: a daily span on certain days, or one span once.
 
 
 _EPOCH = datetime(1970, 1, 1)

@@ -8,8 +8,6 @@ from typing import Any
 from fugu.operators.swellfish.calendar import PlainData, Zone, plain_json
 from fugu.operators.swellfish.policy import FOR_EVER, Admitted, Collection, Policy, open_spans
 
-# Changes of policies: one of a collection, a collection that comes, and keys that move.
-
 
 @dataclass(frozen=True)
 class Change(PlainData):
@@ -152,9 +150,6 @@ def change_of(content: bytes) -> AnyChange:
     return MovedKeys.from_data(data) if "keys" in data else Change.from_data(data)
 
 
-# Hold how collections stand after all changes so far, as bytes in the state of a stream.
-
-
 @dataclass(frozen=True)
 class Standing:
     """Hold how a collection stands: its policies, and what else was decided about it.
@@ -281,9 +276,6 @@ def _standing(
 def _policy(data: dict[str, Any], zones: list[Zone]) -> Policy:
     zone = zones[data["when"]["zone"]]
     return Policy.from_data({**data, "when": {**data["when"], "zone": zone}})
-
-
-# Limit how many bytes changes of policies take in the state of a stream.
 
 
 LARGEST_CHANGES = 2**22

@@ -17,8 +17,6 @@ from fugu.operators.swellfish.changes import (
 )
 from fugu.operators.swellfish.policy import Admitted, Policy, Span, first_free, open_spans
 
-# Tell whether a policy that replaces another one covers it: for some time, or for ever.
-
 
 @dataclass(frozen=True)
 class Coverage:
@@ -134,9 +132,6 @@ def _each(new: Policy, old: Policy) -> bool:
         pairs = zip(new.thresholds, old.thresholds, strict=True)
         return all(own >= its for own, its in pairs)
     return len(old.thresholds) == 1 and min(new.thresholds) >= old.thresholds[0]
-
-
-# Decide which occurrences a change of policies admits, and which ones stay.
 
 
 @dataclass(frozen=True)
@@ -261,9 +256,6 @@ def _last(spans: Iterable[Span]) -> Span | None:
     return max(spans, key=itemgetter(1), default=None)
 
 
-# Decide on changes: what becomes of a policy, a new collection, and people who move.
-
-
 MOST_MADE_BY_STRANGERS = 100
 """Collections that strangers make, in all: each of them costs time at every tick and change."""
 
@@ -386,9 +378,6 @@ def _require_no_less(
                 "removes a policy, or replaces it by one that does not cover it; let an owner sign "
                 "the change"
             )
-
-
-# Decisions on changes of policies, in words for those who run the pipeline.
 
 
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)

@@ -13,8 +13,6 @@ from fugu.operators.swellfish.relevance import Relevance
 from fugu.operators.swellfish.strategy import PolicyStrategy
 from fugu.operators.wevent.allocation import Offer
 
-# The step of strategies that keep a ledger for each open relevance interval.
-
 
 @dataclass(frozen=True)
 class Books:
@@ -73,9 +71,6 @@ class IntervalStrategy(PolicyStrategy[Books]):
         return {"ledgers": objects([contents[number] for number in of_row.ravel().tolist()])}
 
 
-# UnicornIS: one sample for each relevance interval, with the whole budget, then repeated.
-
-
 @dataclass(frozen=True, eq=False)
 class UnicornIS(IntervalStrategy):
     """Sample a tick if none of the open relevance intervals has been sampled; else repeat.
@@ -112,9 +107,6 @@ class UnicornIS(IntervalStrategy):
         return np.where(books.ledgers.runs > 0, 0, self.cap)
 
 
-# UnicornPS: every tick is sampled, and intervals share out what their largest charges leave.
-
-
 @dataclass(frozen=True, eq=False)
 class UnicornPS(IntervalStrategy):
     """Sample every tick with the least that any open relevance interval proposes.
@@ -148,9 +140,6 @@ class UnicornPS(IntervalStrategy):
 
     def _publication(self, books: Books) -> Integers:
         return books.ledgers.proposals(books.ticks, self.cap)
-
-
-# Unicorn: a noisy dissimilarity test, charged to the budget, says whether to sample a tick.
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,9 +188,6 @@ class Unicorn(UnicornPS):
 
     def _decision(self, books: Books) -> Integers:
         return books.ledgers.share(self.cap)
-
-
-# TINAR baselines: ledgers of relevance intervals, with noise for a whole contribution.
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,9 +18,6 @@ from fugu.operators.swellfish.relevance import Interval, Relevance, Timeline
 from fugu.operators.swellfish.sweep import Stretch
 from fugu.operators.wevent.allocation import Offer
 
-# A plan: what coming ticks may be charged, as bytes in the state of a stream.
-
-
 _DIGEST = 16
 
 
@@ -92,9 +89,6 @@ class Plan:
 def digest_of_changes(changes: bytes) -> bytes:
     """Identify changes of policies, in 16 bytes."""
     return blake2b(changes, digest_size=_DIGEST).digest()
-
-
-# The linear programme that shares a budget out where sums of the largest shares are limited.
 
 
 _LEAST, _MOST = 2.0**-10, 2.0**10
@@ -239,9 +233,6 @@ def _sparse_of(values: Array, places: tuple[Array, Array], shape: tuple[int, int
     return csr_array((values, places), shape=shape)
 
 
-# Charges of coming ticks, chosen together: what will be open when is known from calendars.
-
-
 TICKS_AHEAD = 4_000
 """A fortnight is 2,016 ticks of ten minutes: it fits, wherever it begins in the first half."""
 LARGEST_STRETCHES, LARGEST_OPEN = 500, 5_000
@@ -368,9 +359,6 @@ def _few(runs: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
         mean = sum(share * count for share, count in zip(shares, ticks, strict=True)) / sum(ticks)
         means.append((mean, sum(ticks)))
     return means
-
-
-# UnicornPlan: charges of coming ticks are chosen together, since calendars are public.
 
 
 @dataclass(frozen=True, eq=False)

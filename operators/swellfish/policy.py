@@ -7,9 +7,6 @@ from itertools import accumulate
 
 from fugu.operators.swellfish.calendar import PlainData, When
 
-# Limits on what changes of policies may make of a collection.
-
-
 LONGEST_INTERVAL = 2**20
 """Ticks, where nothing is declared."""
 
@@ -70,9 +67,6 @@ class Noise:
 
 
 IN_UNITS = Noise()
-
-
-# An occurrence of a policy: for how long something is to be hidden, and how much of it.
 
 
 @dataclass(frozen=True, order=True)
@@ -157,9 +151,6 @@ def affected_ticks(start: int, end: int, occurrences: Iterable[Occurrence]) -> i
         if affected >= ticks:
             return ticks
     return affected
-
-
-# A policy: what is to be hidden, and when; and the collection of policies of one person.
 
 
 @dataclass(frozen=True)
@@ -263,9 +254,6 @@ def cut_to(ticks: int, thresholds: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(max(thresholds[place : place + runs]) for place in range(length))
 
 
-# The occurrences of a policy that are admitted.
-
-
 SINCE_EVER = -(2**62)
 FOR_EVER = 2**62
 """No tick is before the one, or after the other."""
@@ -332,9 +320,6 @@ def open_spans(admitted: Iterable[Admitted], tick: int, tick_milliseconds: int) 
 def first_free(effective: int, open_at_it: Iterable[Span]) -> int:
     """Return the first tick at `effective` or later that is after all of them."""
     return max([effective, *(end + 1 for _, end in open_at_it)])
-
-
-# By how much an occurrence may change each tick of its interval.
 
 
 _EVERYWHERE = 2**62

@@ -1,4 +1,22 @@
-"""Sensitivity and open relevance intervals of one tick: all that strategies see of policies.
+"""Bound what policies ask of one tick: its sensitivity, and its open relevance intervals.
+
+Policies may name secret pairs: two values of an activity that nobody is to tell apart.
+
+A value is what an activity adds to a tick: a number, a place, or a set of places. An occurrence of
+a policy with the pairs P changes a stream so: within its interval, in up to T ticks in a row, one
+value of a pair stands where the other one stood. What else the person does stays as it is.
+
+Claim. theta, the largest distance of a pair, covers P: whatever is promised of a policy with the
+threshold theta in each of its T ticks is promised of one with P. For each tick changes by the
+distance of a pair, which is theta at most; so these streams are among the neighbours of that policy
+(Swellfish specification, section 1.1), and a promise about more neighbours is a promise about some.
+More than P is hidden: also what lies between two values, as where an activity takes half of a tick.
+
+Claim. Two values that are no pair are told apart by ceil(d / theta) epsilon at most, where d is
+their distance. For numbers and sets, one step after the other changes the value by theta or less,
+and so many steps lead from the one to the other; each stays in the interval, and takes each
+occurrence once, so that it costs epsilon. Values that a chain of n pairs links are at most n theta
+apart: they cost n epsilon or less, and not epsilon. Places are all one step apart.
 
 >>> power = between([Fraction(0), Fraction(22, 10), Fraction(6)])
 >>> len(power), threshold(power)
@@ -8,6 +26,9 @@
 (Fraction(19, 5), 2)
 >>> threshold(between(["home", "gym", "work"])), steps([("home", "gym"), ("gym", "work")])
 (Fraction(1, 1), 1)
+
+Source: Swellfish paper, definitions 3.1 and 3.2 (pairs of patterns, with C empty); Swellfish
+specification, section 1.1. Blowfish takes a graph of values instead of pairs, and counts its edges.
 """
 
 from collections.abc import Sequence
@@ -101,9 +122,6 @@ class Timeline(Protocol):
         ...
 
 
-# Name what became of a tick under policies.
-
-
 class Status(IntEnum):
     """Say what became of a tick."""
 
@@ -123,10 +141,6 @@ KINDS = np.array(
     [Kind.FRESH, Kind.REPEATED, Kind.FRESH, Kind.FRESH, Kind.SUPPRESSED], dtype=np.int64
 )
 """The kind of a release, by its status."""
-
-
-# Delta_t: how far the statistic of one tick can move between neighbours.
-
 
 QueryKind = Literal["sum", "count", "histogram", "multi_histogram"]
 _FIXED = {"count": 1, "histogram": 2}
@@ -205,30 +219,6 @@ class Query:
             for activity in about or self.activities
         }
         return len(touched)
-
-
-# Secret pairs: of which two values an activity has must not be known, and how far apart they are.
-#
-# A value is what an activity adds to a tick: a number, a place, or a set of places. An occurrence
-# of a policy with the pairs P changes a stream so: within its interval, in up to T ticks in a row,
-# one value of a pair stands where the other one stood. What else the person does stays as it is.
-#
-# Claim. theta, the largest distance of a pair, covers P: whatever is promised of a policy with the
-# threshold theta in each of its T ticks is promised of one with P. For each tick changes by the
-# distance of a pair, which is theta at most; so these streams are among the neighbours of that
-# policy (Swellfish specification, section 1.1), and a promise about more neighbours is a promise
-# about some. More than P is hidden: also what lies between two values, as where an activity takes
-# half of a tick.
-#
-# Claim. Two values that are no pair are told apart by ceil(d / theta) epsilon at most, where d is
-# their distance. For numbers and sets, one step after the other changes the value by theta or
-# less, and so many steps lead from the one to the other; each stays in the interval, and takes
-# each occurrence once, so that it costs epsilon. Values that a chain of n pairs links are at most
-# n theta apart: they cost n epsilon or less, and not epsilon. Places are all one step apart.
-#
-# Source: Swellfish paper, definitions 3.1 and 3.2 (pairs of patterns, with C empty); Swellfish
-# specification, section 1.1. Blowfish takes a graph of values instead of pairs, and counts its
-# edges.
 
 
 Value = Fraction | str | frozenset[str]

@@ -1,4 +1,4 @@
-"""The chain of digests that says which policies a figure was made with."""
+"""Step strategies of Swellfish privacy, and digest the policies that each figure knew."""
 
 import json
 from abc import ABC, abstractmethod
@@ -74,9 +74,6 @@ def _without_transitions(data: object) -> object:
     if data.keys() == {"name", "transitions"}:
         return data["name"]
     return {name: _without_transitions(part) for name, part in data.items()}
-
-
-# The step that all strategies of Swellfish privacy share, by what policies ask of a tick.
 
 
 Opened = TypeVar("Opened")
@@ -343,9 +340,6 @@ def _require_enough(name: str, nats: float, units: int, needed: int) -> None:
             f"{name}: {nats:g} nats is too little for these policies; give at least "
             f"{in_nats(needed):g} nats"
         )
-
-
-# The step of strategies that spread epsilon over windows: the TS baselines.
 
 
 _PREFIX = "rule_"

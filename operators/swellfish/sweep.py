@@ -1,4 +1,4 @@
-"""The occurrences of a collection in a range of ticks: which are open, and what they may change."""
+"""Sweep over a range of ticks, and find what the policies of a collection ask there."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -77,9 +77,6 @@ class Kept:
         """Return the rows of all that share a tick with [start, end], and maybe others."""
         first = np.searchsorted(self._latest, start, "left")
         return slice(int(first), int(np.searchsorted(self._found.start, end, "right")))
-
-
-# A sweep over time that remembers where it is: an answer holds for a stretch of ticks.
 
 
 _DAYS_AHEAD = 7

@@ -33,9 +33,6 @@ from fugu.operators.swellfish.relevance import Query, Relevance
 from fugu.operators.swellfish.strategy import first_digest, next_digest
 from fugu.operators.swellfish.sweep import CollectionSweep, Sweep
 
-# The policies of all people over time, with the changes that come while a stream runs.
-
-
 _REMEMBERED = 4
 """So many changes are remembered, with how collections stand, and where their sweep is."""
 
@@ -254,9 +251,6 @@ def _forget_oldest(remembered: dict[bytes, Any]) -> None:
 
 def _digest(content: list[object]) -> bytes:
     return blake2b(plain_json(content), digest_size=32).digest()
-
-
-# Find which changes of policies each figure knew, from the digests that figures carry.
 
 
 _MOST_BRANCHES = 4096

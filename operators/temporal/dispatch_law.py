@@ -10,8 +10,6 @@ import numpy as np
 from fugu.operators.budget_units import exact_exp
 from fugu.operators.mechanism import Array, Floats
 
-# Missing, repeated, empty and late values of temporal perturbation, and what they cost.
-
 
 @dataclass(frozen=True)
 class Expected:
@@ -82,9 +80,6 @@ def _lost(k: int, none: float, each: float) -> float:
 def _delay(k: int, none: float, each: float) -> float:
     waited = sum(j * (1.0 - each) ** (j - 1) for j in range(1, k))
     return each * (1.0 - none) * waited
-
-
-# The exact law of the delay of the threshold mechanism, and its budget.
 
 
 SMALLEST_K, LARGEST_K = 3, 1000
@@ -216,9 +211,6 @@ def largest_window(epsilon: float) -> int:
     """
     limit = largest_ratio_within(epsilon)
     return max(k for k in range(SMALLEST_K, LARGEST_K + 1) if largest_ratios(k).min() <= limit)
-
-
-# Exchanges of two values: the exact share of outputs of TM and ETM that they make impossible.
 
 
 @lru_cache(maxsize=8)

@@ -23,8 +23,6 @@ from fugu.operators.temporal.guarantees import (
 )
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
-# The random lag that BPM and FPM share.
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RandomLag(TemporalPerturbation):
@@ -83,12 +81,11 @@ def lag_law(k: int, epsilon: float) -> tuple[float, float]:
     return 1.0 / whole, ratio / whole
 
 
-# Backward perturbation mechanism (BPM): at every tick, one of the last k values is published.
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BackwardPerturbation(RandomLag):
     """Publish at every tick one of the last k values.
+
+    This is the backward perturbation mechanism (BPM).
 
     Claim. In steady state, no lag (how many ticks ago a released value came) is more than
     e^(epsilon / 2) times as likely as another one. That bounds what one release tick alone says; it
@@ -175,9 +172,6 @@ class BackwardPerturbation(RandomLag):
         return np.zeros(len(state["tick"]), dtype=np.int64)
 
 
-# Forward perturbation mechanism (FPM): every value chooses one of k ticks.
-
-
 Calibrate = Literal["nominal", "visible"]
 
 _STEPS_PER_NAT = 2**40
@@ -186,6 +180,8 @@ _STEPS_PER_NAT = 2**40
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ForwardPerturbation(RandomLag):
     """Let every value choose one of k ticks, at which it may be overwritten.
+
+    This is the forward perturbation mechanism (FPM).
 
     Claim. In steady state, no delay that is seen is more than e^(epsilon / 2) times as likely as
     another one. A value that waits longer is more often overwritten, so the choice of a tick has a

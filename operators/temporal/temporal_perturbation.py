@@ -1,4 +1,4 @@
-"""Payloads of temporal mechanisms: opaque bytes, or None."""
+"""Displace values over ticks, with the steps, epochs and audits that such mechanisms share."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -70,9 +70,6 @@ def bound_to(values: Array, histories: Words) -> Sequence[bytes]:
 
 def _digest(value: bytes | None) -> bytes:
     return b"" if value is None else blake2b(value, digest_size=DIGEST_BYTES).digest()
-
-
-# The steps, epochs and audits that temporal mechanisms share.
 
 
 WarmUp = Literal["suppress", "emit"]

@@ -1,4 +1,4 @@
-"""The dispatch that TM and ETM share: a value takes its own slot, or one that is drawn."""
+"""Dispatch each value to its own slot, or to one that is drawn (TM and ETM)."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -271,12 +271,11 @@ class ThresholdDispatch(TemporalPerturbation):
         return super()._leave(after)
 
 
-# Threshold mechanism (TM): a value waits for a random free slot if its own one is taken.
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ThresholdPerturbation(ThresholdDispatch):
     """Let a value wait for a random free slot, but only if its own one is taken.
+
+    This is the threshold mechanism (TM).
 
     Claim. In steady state, no delay is more than e^(epsilon / 2) times as likely as another one,
     with the epsilon derived from k and c0. That bounds what one release tick alone says about the
@@ -341,12 +340,11 @@ class ThresholdPerturbation(ThresholdDispatch):
         return np.ones(len(words), dtype=bool)
 
 
-# Extended threshold mechanism (ETM): the threshold mechanism for budgets below any derived one.
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ExtendedThresholdPerturbation(ThresholdDispatch):
     """Dispatch values as TM does, and drop some of those that need not wait.
+
+    This is the extended threshold mechanism (ETM), for budgets below any that TM derives.
 
     Claim. In steady state, no delay of a published value is more than e^(epsilon / 2) times as
     likely as another one. That bounds what one release tick alone says about the original tick; it

@@ -199,9 +199,6 @@ def root_below(square: Fraction) -> Fraction:
     return Fraction(isqrt(exact.numerator // exact.denominator), 1 << _ROOT_BITS)
 
 
-# Compute the errors of running totals: variances, and how the noise of two of them correlates.
-
-
 @dataclass(frozen=True)
 class TotalErrors:
     """Know the errors of totals of so many `ticks`, in units; `noise` is that of a measurement.

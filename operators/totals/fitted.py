@@ -1,6 +1,7 @@
-"""Hold the table that `python -m bench.fit_running_totals` made: do not edit it.
+"""Choose the buffers of a horizon and a cap from a table that was fitted for them.
 
-A line has ticks, ticks counted, weights in units of 2^-32, and as many factors.
+`python -m bench.fit_running_totals` writes the table: do not edit it. A line has
+ticks, ticks counted, weights in units of 2^-32, and as many factors.
 """
 
 from functools import cache
@@ -146,10 +147,6 @@ TABLE = """
 32768 16384 1 2150371275
 32768 32768 1 0
 """
-
-
-# Choose the buffers of a horizon and a cap from the table that was fitted for them.
-
 
 LARGEST_TICKS = 2**15
 UNMIXED = Buffers((1,), (0,))

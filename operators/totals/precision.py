@@ -1,4 +1,4 @@
-"""Bound what finite precision costs in running totals, and state what they promise."""
+"""Choose the precision of factorised noise, and state what running totals promise."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -41,9 +41,6 @@ from fugu.operators.randomness import draws_of
 from fugu.operators.totals.buffers import Buffers, participation, root_above, root_below
 from fugu.operators.totals.fitted import LARGEST_TICKS
 from fugu.operators.wevent.strategy import beyond
-
-# Choose the precision of factorised noise: how many steps a unit has, for (epsilon, delta).
-
 
 _LARGEST_STATE = 2**61
 _WORTH_IT = Fraction(1, 100)
@@ -227,9 +224,6 @@ def _of_rounding(buffers: Buffers, changes: Changes) -> Fraction:
     return root_above(buffers.rounding**2 * changes.indices)
 
 
-# Add noise to rounded indices: the one thing of mixed figures that leaves.
-
-
 def measured_rows(
     precision: Precision, index: Integers, rows: Integers, draws: Draws, silent: int = 0
 ) -> Floats:
@@ -252,20 +246,19 @@ def measured_rows(
     return measured
 
 
-# State the guarantee of factorised noise, for windows of a horizon or for periods under a cap.
-
-
 TOTALS = Point(
     "factorised-noise",
-    "noise is added to mixed values, of which all releases are post-processing; neighbours differ "
-    "by at most {squares:,} squared steps of noise in all ticks together, rounding included, and "
-    "finite precision is part of delta",
+    "noise is added to mixed values, and all releases are post-processing of these; in all ticks "
+    "together, mixed values of neighbouring inputs have a squared L2 distance of at most "
+    "{squares:,} in grid steps of the noise, rounding included, and finite precision is part of "
+    "delta",
 )
 ESTIMATES = Point(
     "shaped-noise",
-    "noise is added to mixed values, of which filtered estimates are post-processing; neighbouring "
-    "ones differ by at most {squares:,} squared steps of noise in all ticks together, rounding "
-    "included, and finite precision is part of delta",
+    "noise is added to mixed values, and filtered estimates are post-processing of these; in all "
+    "ticks together, mixed values of neighbouring inputs have a squared L2 distance of at most "
+    "{squares:,} in grid steps of the noise, rounding included, and finite precision is part of "
+    "delta",
 )
 _SENSITIVITY = Point(
     "sensitivity-of-totals",

@@ -13,8 +13,6 @@ from fugu.operators.budget_units import UNITS_PER_NAT, add_spent
 from fugu.operators.mechanism import Array, Integers, State
 from fugu.operators.noise.grid import counted
 
-# The most that one tick may be charged, whatever the rule of a strategy would offer.
-
 
 @dataclass(frozen=True)
 class Cap:
@@ -41,9 +39,6 @@ class Cap:
         both = int(Fraction(largest_epsilon) * UNITS_PER_NAT * sensitivity / 2)
         capped = min(decision, both // 2)
         return cls(capped, both - capped)
-
-
-# Rules that spread the budget of a window over its ticks: integers in, integers out, no noise.
 
 
 Booleans = NDArray[np.bool_]
@@ -271,9 +266,6 @@ class BudgetAbsorption(Rule):
 def pushed(last: Integers, newest: Integers) -> Integers:
     """Forget the oldest entry of each row and append the newest."""
     return np.concatenate([last, newest[:, None]], axis=1)[:, 1:].copy()
-
-
-# Limits of parameters and of vectors, and the checks that refuse or clamp what is beyond them.
 
 
 LARGEST_BINS = 2**17

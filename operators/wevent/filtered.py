@@ -16,9 +16,6 @@ from fugu.operators.wevent import allocation
 from fugu.operators.wevent.allocation import LARGEST_VALUE, Booleans, Offer, require_size
 from fugu.operators.wevent.strategy import Strategy
 
-# The filter that FAST and RescueDP share: they publish estimates made of their samples.
-
-
 PROPORTIONAL, INTEGRAL = 0.9, 0.1
 FIRST_VARIANCE = 100.0
 
@@ -82,9 +79,6 @@ class FilteredStrategy(Strategy, ABC):
 def row_sums(columns: Floats) -> Floats:
     """Add up each row, from left to right."""
     return np.asarray(np.cumsum(columns, axis=1)[:, -1])
-
-
-# FAST: the w-event strategy that samples where a filter is surprised, and publishes estimates.
 
 
 SAMPLED_SHARE = 40, 3

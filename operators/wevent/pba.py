@@ -1,4 +1,4 @@
-"""Providers of the flag that ticks are correlated: from public data and earlier releases only."""
+"""Flag ticks that are correlated, and allot the budget of windows by these flags (PBA)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -163,9 +163,6 @@ def require_share(name: str, value: float) -> None:
         raise ValueError(f"{name}: must be above 0 and at most 1, not {value}")
 
 
-# Privacy budget allocation (PBA-DP): budget distribution that saves where nothing is flagged.
-
-
 _FLAGS = Point(
     "flags", "correlation that a flag reports: setting flags improves accuracy, not privacy"
 )
@@ -174,6 +171,8 @@ _FLAGS = Point(
 @dataclass(frozen=True, eq=False)
 class PrivacyBudgetAllocation(Strategy):
     """Publish when it pays: at a flagged tick as `BudgetDistribution` does, else with half of that.
+
+    This is privacy budget allocation (PBA-DP).
 
     Claim. As for `Uniform`. The half that an unflagged publication leaves is not used at all. With
     all flags set, this is budget distribution. A flag says that ticks are correlated. It improves

@@ -28,8 +28,6 @@ from fugu.operators.wevent import allocation
 from fugu.operators.wevent.allocation import Booleans, Offer, Rule
 from fugu.operators.wevent.strategy import Strategy
 
-# Sample: the w-event strategy that spends the whole budget at one tick of every window.
-
 
 @dataclass(frozen=True, eq=False)
 class Sample(Strategy):
@@ -51,9 +49,6 @@ class Sample(Strategy):
     rule_class: ClassVar[type[allocation.Rule]] = allocation.Sample
     claim: ClassVar[str] = "a window holds one publication, which spends epsilon"
     proof: ClassVar[str] = "PBA specification, section 4 (Sample)"
-
-
-# Uniform: the w-event strategy that publishes every tick with an equal part of the budget.
 
 
 _ACCOUNTING_CAPPED = Point(
@@ -167,12 +162,11 @@ class Uniform(Strategy):
         return b"" if self.personal_cap is None else self.personal_cap.identity()
 
 
-# Budget distribution (BD): the w-event strategy that halves what the window has left.
-
-
 @dataclass(frozen=True, eq=False)
 class BudgetDistribution(Strategy):
     """Publish when it pays, with half of what the publications of the window have left.
+
+    This is budget distribution (BD).
 
     Claim. As for `Uniform`. Half of epsilon is spread evenly over noisy decisions; a publication
     costs half of what those of the window have left of the other half, so that a window spends less
@@ -199,12 +193,11 @@ class BudgetDistribution(Strategy):
     proof: ClassVar[str] = "PBA specification, sections 2 (theorem, with all flags 1) and 4 (BD)"
 
 
-# Budget absorption (BA): the w-event strategy that takes over the parts of skipped ticks.
-
-
 @dataclass(frozen=True, eq=False)
 class BudgetAbsorption(Strategy):
     """Publish when it pays, with the budget that skipped ticks left over.
+
+    This is budget absorption (BA).
 
     Claim. As for `Uniform`. Half of epsilon is spread evenly over noisy decisions, the other half
     evenly over publications. One that absorbs the parts of n skipped ticks is followed by n silent
@@ -230,9 +223,6 @@ class BudgetAbsorption(Strategy):
         "of their own ticks and of skipped ones, which silent ticks pay back"
     )
     proof: ClassVar[str] = "PBA specification, section 4 (BA)"
-
-
-# Privacy budget allocation at the user's side: a flagged report takes a silent tick's share.
 
 
 class DonorAllocation(Rule):

@@ -46,9 +46,6 @@ from fugu.operators.wevent.allocation import (
     vectors,
 )
 
-# The guarantee of w-event strategies: PBA specification, sections 1 and 6.
-
-
 _TICKS_INDEPENDENT = Point(
     "ticks-independent",
     "an adversary with no knowledge of how the ticks of a person depend on each other, but any "
@@ -91,6 +88,8 @@ def window_guarantee(
 
     `draws`: how many draws of a tick meet data that differ between neighbours, at most; `largest`:
     what one draw loses at most, in nats. Source: PBA specification, sections 1 and 6.
+
+    Source: PBA specification, sections 1 and 6.
     """
     changed = min(bins, neighbours.bins)
     return Guarantee(
@@ -121,9 +120,6 @@ def window_guarantee(
             epsilon, TOTAL_VARIATION, window * draws, largest
         ),
     )
-
-
-# One tick of all rows: noise on true vectors, the dissimilarity test, and what is told of both.
 
 
 LARGEST_DISTANCE = 2**45
@@ -195,9 +191,6 @@ def standard_errors(price: Integers) -> Floats:
 def kinds_of(published: Booleans) -> Integers:
     """Return the kind of each release: fresh, or repeated."""
     return np.where(published, np.int64(Kind.FRESH), np.int64(Kind.REPEATED))
-
-
-# Step as all w-event strategies do; a rule says what each tick may spend.
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,9 +390,6 @@ def annotations(state: State, offer: Offer, published: Booleans, price: Integers
         "window_epsilon": spend / UNITS_PER_NAT,
         "standard_error": standard_errors(price),
     }
-
-
-# A strategy whose releases say what an adversary with a Markov model has learned from them.
 
 
 _LEAKAGE = "leakage"

@@ -33,9 +33,6 @@ from fugu.operators.responses.randomized_response import WORDS, Odds
 from fugu.operators.wevent.allocation import Booleans
 from fugu.operators.wevent.pba import Flags, dobrushin, require_share
 
-# Symmetric unary encoding with a budget of each report's own.
-
-
 _MOST_KNOWN = 2**16
 """Bound the budgets whose odds are remembered."""
 
@@ -90,9 +87,6 @@ class UnaryReports:
         odds = self.odds(units)
         right = reports[None] == np.eye(inputs, self.symbols, dtype=bool)[:, None]
         return np.asarray(np.where(right, odds.likely, odds.unlikely).prod(axis=2))
-
-
-# Decide with noise whether the report in force still says what is true.
 
 
 _DIGITS = 60
@@ -194,9 +188,6 @@ class LaplaceDissimilarity(Dissimilarity):
         return min(max(words, 1), WORDS - 1)
 
 
-# Ticks of event time, at each of which every stream reports, whether it is there or not.
-
-
 @dataclass(frozen=True)
 class ReportTicks:
     """Say how long a tick is, and whether records of streams move stream time.
@@ -213,9 +204,6 @@ class ReportTicks:
     def __post_init__(self) -> None:
         if self.milliseconds < 1:
             raise ValueError(f"ticks: must be at least 1 ms long, not {self.milliseconds}")
-
-
-# The guarantee of reports under a budget of windows: PBA specification, sections 1 and 3.
 
 
 _RECORDS_INDEPENDENT = Point(
@@ -268,6 +256,8 @@ def reports_guarantee(epsilon: float, window: int, ticks: ReportTicks | None) ->
 
     In ticks it covers absence, too. Whole records may be added or removed if they do not move
     stream time, and none is refused for being the second one of its tick.
+
+    Source: PBA specification, sections 1 and 3.
     """
     independent, counted = _RECORDS_INDEPENDENT, _COUNTED
     neighbours = Neighbours("stream", "symbol", "replaced")

@@ -8,12 +8,12 @@ from fugu.operators.wevent.pba import NEVER, Flags
 from fugu.operators.wevent.spread_strategies import DonorAllocation
 from fugu.operators.wevent_local.window_reports import WindowReports
 
-# Privacy budget allocation at the user's side (PBA-LDP).
-
 
 @dataclass(frozen=True, eq=False)
 class LocalPrivacyBudgetAllocation(WindowReports):
     """Report anew where the last report has become wrong; a flag lets a report absorb a budget.
+
+    This is privacy budget allocation for reports of single users (PBA-LDP).
 
     Claim. As for `WindowReports`, with the budgets of `DonorAllocation`; input, release and errors
     are the same, too. A flag says that positions are correlated. It improves accuracy, not privacy.
@@ -42,9 +42,6 @@ class LocalPrivacyBudgetAllocation(WindowReports):
         return self.flags
 
 
-# The rule `BudgetDistribution` of windows, for reports of single streams.
-
-
 @dataclass(frozen=True, eq=False)
 class LocalBudgetDistribution(WindowReports):
     """Report anew where the last report has become wrong, with half of what is left.
@@ -63,9 +60,6 @@ class LocalBudgetDistribution(WindowReports):
 
     kind: ClassVar[str] = "budget_distribution_ldp"
     rule_class = allocation.BudgetDistribution
-
-
-# The rule `BudgetAbsorption` of windows, for reports of single streams.
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +82,6 @@ class LocalBudgetAbsorption(WindowReports):
     rule_class = allocation.BudgetAbsorption
 
 
-# The rule `Uniform` of windows, for reports of single streams.
-
-
 @dataclass(frozen=True, eq=False)
 class LocalUniform(WindowReports):
     """Report every position anew, with an equal share of the budget of a window.
@@ -109,9 +100,6 @@ class LocalUniform(WindowReports):
 
     kind: ClassVar[str] = "uniform_ldp"
     rule_class = allocation.Uniform
-
-
-# The rule `Sample` of windows, for reports of single streams.
 
 
 @dataclass(frozen=True, eq=False)

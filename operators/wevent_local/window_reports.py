@@ -325,7 +325,8 @@ class WindowReports(RepeatingMechanism, ABC):
     def _compiled(self) -> "CompiledReports | None":
         if not compiled.available():
             return None
-        from fugu.operators.wevent_local.compiled_reports import CompiledReports, CompiledRule
+        from fugu.operators.wevent_local.compiled_reports import CompiledReports
+        from fugu.operators.wevent_local.compiled_rules import CompiledRule
 
         rule = CompiledRule.of(self.rule, self._flags)
         if rule is None:

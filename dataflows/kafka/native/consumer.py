@@ -39,8 +39,6 @@ from fugu.dataflows.kafka.native.library import (
 from fugu.dataflows.kafka.native.messages import Event, Messages
 from fugu.dataflows.kafka.native.settings import Settings
 
-# Make a producer or a consumer of librdkafka, and end it.
-
 
 def consumer_of(settings: Settings) -> int:
     """Return a consumer; its errors are events of its main queue."""
@@ -81,9 +79,6 @@ def _made(kind: int, settings: Settings, events: int) -> int:
 
 def _written(value: Any) -> bytes:
     return (str(value).lower() if isinstance(value, bool) else str(value)).encode()
-
-
-# Hold a consumer of librdkafka: which partitions it reads, and what it says besides.
 
 
 class Consumer:
@@ -155,9 +150,6 @@ def _end(handle: int, queues: tuple[int, ...], process: int) -> None:
     for queue in queues:
         calls.rd_kafka_queue_destroy(queue)
     calls.rd_kafka_destroy(handle)
-
-
-# Read with librdkafka: what a poll returns is columns, without an object for each record.
 
 
 _PATIENCE_SECONDS = 30.0

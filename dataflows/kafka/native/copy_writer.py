@@ -1,10 +1,4 @@
-"""End the process where a call of librdkafka does not come back.
-
-`rd_kafka_send_offsets_to_transaction` ignores its timeout while the coordinator of the group is
-away (librdkafka issue 5456), and may wait for ever once that broker is gone from the cluster (issue
-5511). Nothing can call it back. What it was to commit is not committed, and the next start of the
-copy ends the transaction that it has left open.
-"""
+"""Write one cut of a copy in a transaction, and end the process where a call does not return."""
 
 import ctypes
 import logging
@@ -38,7 +32,13 @@ log = logging.getLogger(__name__)
 def ending_unless_back(
     seconds: float, text: str, end: Callable[[int], object] = os._exit
 ) -> Iterator[None]:
-    """End the process with exit code 1 if the block takes longer; a log line says `text`."""
+    """End the process with exit code 1 if the block takes longer; a log line says `text`.
+
+    `rd_kafka_send_offsets_to_transaction` ignores its timeout while the coordinator of the group is
+    away (librdkafka issue 5456), and may wait for ever once that broker is gone from the cluster
+    (issue 5511). Nothing can call it back. What it was to commit is not committed, and the next
+    start of the copy ends the transaction that it has left open.
+    """
 
     def ending() -> None:
         log.error("%s for %.0f s; ending. The next start goes on from the last cut.", text, seconds)
@@ -53,18 +53,15 @@ def ending_unless_back(
         timer.cancel()
 
 
-# Write one cut of a copy in a transaction: its records, and how far the source is read.
-#
-# Kafka takes the positions only from the member of the group that the partitions were given to, so
-# a copy that has lost them cannot commit what it wrote.
-
-
 _GRACE_SECONDS = 5.0
 _NO_COORDINATOR = "the coordinator of the consumer group has not taken positions"
 
 
 class NativeCopyWriter(NativeTransactionalWriter, CopyWriter):
     """Begin a transaction with the first record; `commit` ends it, and nothing else does.
+
+    Kafka takes the positions only from the member of the group that the partitions were given to,
+    so a copy that has lost them cannot commit what it wrote.
 
     A timestamp of 0, which librdkafka takes for the time of writing, is written as 1: a second
     writer for it would be outside the transaction.

@@ -32,9 +32,6 @@ from fugu.dataflows.kafka.native.copy_writer import ending_unless_back
 from fugu.dataflows.kafka.native.library import LoginTroubles, name_of
 from fugu.dataflows.kafka.native.settings import Settings
 
-# Look at consumer groups without being a member of one.
-
-
 _LOOK_SECONDS = 5.0
 _LATE_SECONDS = 5.0
 """The time that librdkafka takes to say that there was no answer."""
@@ -101,13 +98,6 @@ def _unavailable(error: KafkaException) -> KafkaUnavailable:
     return KafkaUnavailable(name_of(error.args[0].code()))
 
 
-# Be a member of a consumer group, which says which partitions a copy reads.
-#
-# A member reads no record itself: its partitions are paused, and records come the columnar way.
-# What it is for are callbacks, positions that are stable, and the membership that a transaction
-# names.
-
-
 _ASK_SECONDS = 1.0
 _PAUSE_SECONDS = 0.1
 _HEARTBEATS = 2.5
@@ -125,7 +115,12 @@ log = logging.getLogger(__name__)
 
 
 class NativeGroupMember(GroupMember):
-    """Join a group for one topic, and tell `rebalance` what is given and taken, while polled."""
+    """Join a group for one topic, and tell `rebalance` what is given and taken, while polled.
+
+    A member reads no record itself: its partitions are paused, and records come the columnar way.
+    It is there for callbacks, for positions that are stable, and for the membership that a
+    transaction names.
+    """
 
     def __init__(
         self, settings: Settings, troubles: LoginTroubles, topic: str, rebalance: Rebalance

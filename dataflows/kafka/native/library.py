@@ -1,4 +1,8 @@
-"""Find the librdkafka that confluent-kafka carries, and declare what is used of it."""
+"""Find the librdkafka that confluent-kafka carries, and declare what is used of it.
+
+Each function is declared once, in the terms of `rdkafka.h`, for Python (`library`) and for compiled
+code (`compiled`). Whoever loads it gets `OSError` or `ImportError` where there is none.
+"""
 
 import ctypes
 import logging
@@ -16,10 +20,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-# Read and copy memory that is known by its address, in compiled code.
-#
 # Who calls these has proved that what they reach is there.
-
 
 Generated = tuple[Any, Callable[..., Any]]
 
@@ -81,8 +82,6 @@ def _loading(bits: int) -> Callable[..., Any]:
     return generate
 
 
-# Declare the structures that librdkafka shares with its callers, as `rdkafka.h` does.
-#
 # Compiled code reads a structure as an array of words of eight bytes, by the places that are named
 # here. The self-test compares all of this with the library that is really there.
 
@@ -182,13 +181,6 @@ PRODUCER, CONSUMER = 0, 1
 EVENT_DELIVERY_REPORTS, EVENT_ERROR = 1, 8
 
 PURGE_QUEUE, PURGE_IN_FLIGHT = 1, 2
-
-
-# Find the librdkafka that confluent-kafka carries, and declare the functions of it that are used.
-#
-# Each is declared once, in the terms of `rdkafka.h`, for Python (`library`) and for compiled code
-# (`compiled`). Who loads it gets `OSError` or `ImportError` where there is none.
-
 
 Type = Any
 """A type of ctypes, or None for what returns nothing."""
@@ -332,9 +324,6 @@ def name_of(error: int) -> str:
 
 def _address(name: str) -> int:
     return int(ctypes.cast(getattr(library(), name), c_void_p).value or 0)
-
-
-# Warn now and then about a Kafka that no longer lets a running pipeline in.
 
 
 _WARNING_SECONDS = 60.0

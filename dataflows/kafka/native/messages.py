@@ -29,9 +29,6 @@ from fugu.operators.columns import Bytes, IntegerColumn
 from fugu.operators.compiled.compiling import entry_point, inlined, part
 from fugu.operators.mechanism import Integers
 
-# Read the headers of messages, before those are freed.
-
-
 Addresses = NDArray[np.uint64]
 
 _headers_of = compiled("rd_kafka_message_headers")
@@ -154,12 +151,6 @@ def _copy(
             header += 1
 
 
-# Take messages out of librdkafka: records into columns, and what came in place of records.
-#
-# `take` asks for messages and measures them, the caller makes room, and `copy` fills it. Each
-# message is freed exactly once: what is counted says so.
-
-
 _consume = compiled("rd_kafka_consume_batch_queue")
 _timestamp = compiled("rd_kafka_message_timestamp")
 _destroy = compiled("rd_kafka_message_destroy")
@@ -209,6 +200,9 @@ def take(
     counts: Integers,
 ) -> bool:
     """Take what has arrived, without waiting; return whether librdkafka could be asked.
+
+    `take` asks for messages and measures them, the caller makes room, and `copy` fills it. Each
+    message is freed exactly once: what is counted says so.
 
     Addresses of records stay in `messages`, in their order; everything else becomes a row of
     `events`. All arrays have room for as many as `messages`. Once keys and values have `most`
@@ -302,9 +296,6 @@ def free(messages: Addresses, counts: Integers) -> None:
     """Free what is left of messages."""
     for place in range(len(messages)):
         _free(messages, place, counts)
-
-
-# Turn the messages of a queue into batches of columns, and free each of them once.
 
 
 _MOST_BYTES = 64 * 1_048_576

@@ -43,13 +43,6 @@ from fugu.operators.columns import ByteColumn, Bytes, bytes_of, column_of
 from fugu.operators.compiled.compiling import entry_point, part
 from fugu.operators.mechanism import Integers
 
-# Lay out what goes out as a table of words, a row for each record, for compiled code to read.
-#
-# A row says where value, key and headers of a record lie in memory, and how long they are. The
-# names of headers are the same in all rows: records whose headers have other names are in another
-# table.
-
-
 Content = ByteColumn | OptionalByteColumn | bytes
 """Strings, one or more for each record, or one for all records."""
 
@@ -64,6 +57,10 @@ _MOST_NAMES = 64
 
 class OutgoingTable(NamedTuple):
     """Hold where records lie, and what keeps them there.
+
+    A row says where value, key and headers of a record lie in memory, and how long they are. The
+    names of headers are the same in all rows: records whose headers have other names are in another
+    table.
 
     `names` has a row for each header: place and length of its name. A key or value that is none
     is at 0.
@@ -177,9 +174,6 @@ def _put_columns(
     return True
 
 
-# Hand records to librdkafka in one compiled call.
-
-
 _produceva = compiled("rd_kafka_produceva")
 _error_code = compiled("rd_kafka_error_code")
 _error_destroy = compiled("rd_kafka_error_destroy")
@@ -259,12 +253,6 @@ def _fill(arguments: Integers, place: int, kind: int, content: int) -> None:
     arguments[place, ARGUMENT_CONTENT] = content
 
 
-# Take what librdkafka reports about written records, on a thread without the interpreter's lock.
-#
-# Each record carries the address of a number, the acknowledged end of its partition: the thread
-# writes there, and Python reads it when it wants to know.
-
-
 _poll = compiled("rd_kafka_queue_poll")
 _event_type = compiled("rd_kafka_event_type")
 _event_error = compiled("rd_kafka_event_error")
@@ -280,6 +268,9 @@ _STATE = 2
 
 class Reports:
     """Serve a producer until `end`, and destroy it then.
+
+    Each record carries the address of a number, the acknowledged end of its partition: the thread
+    writes there, and Python reads it when it wants to know.
 
     Every record is reported: with a report about errors only, the ends of partitions would not be
     known, and librdkafka frees a record on one of its own threads instead of this one.

@@ -14,8 +14,6 @@ from fugu.dataflows.kafka.native.client import NativeClient
 from fugu.dataflows.kafka.native.consumer import producer_of
 from fugu.dataflows.kafka.native.library import library, name_of
 
-# Run librdkafka's mock cluster: brokers in this process, in memory.
-
 
 class MockCluster:
     """Run one broker while the context is open."""

@@ -32,9 +32,6 @@ from fugu.dataflows.kafka.native.producing import (
 from fugu.dataflows.kafka.native.settings import TRANSACTIONS, Settings
 from fugu.operators.columns import column_of
 
-# Write from compiled code: an idempotent producer that ends with the first failure.
-
-
 _STEP_MILLISECONDS = 1_000
 _ROOM_SECONDS = 0.005
 """The time between two looks at a full queue."""
@@ -149,9 +146,6 @@ class NativeWriter(Writer):
         text = ctypes.create_string_buffer(ERROR_SIZE)
         library().rd_kafka_fatal_error(self._producer, text, ERROR_SIZE)
         return not_acknowledged(text.value.decode())
-
-
-# Write an epoch of a shard in a transaction: its records count all at once, or not at all.
 
 
 _TRANSACTION_STEP_MILLISECONDS = 5_000

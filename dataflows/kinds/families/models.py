@@ -14,7 +14,7 @@ LARGEST_MATRIX = 2_000
 class ModelOperator(AlphabetOperator):
     """Release symbols relative to a declared Markov model."""
 
-    protected = "a user's sequence of symbols, with the model and without one, per release"
+    protected = "a user's sequence of symbols, per release: under the model, and without any model"
     example = AlphabetOperator.example + "model: heart-zones.model.json\n"
 
     model: str

@@ -61,7 +61,7 @@ class PolicyOperator(AggregateOperator):
     """
 
     example = "policies: policies.yaml\n"
-    protected = "what policies say of a person, per relevance interval"
+    protected = "what the policies of a person hide, per relevance interval"
     reads = frozenset({"groups", "other", "ticks"})
     under_policies = True
     published_whole = False  # the document says who has which policy

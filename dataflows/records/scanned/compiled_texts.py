@@ -1,16 +1,9 @@
-"""Walk over numbers and strings of JSON."""
+"""Walk over the numbers and strings of JSON."""
 
 import numpy as np
 
 from fugu.operators.columns import Bytes
 from fugu.operators.compiled.compiling import inlined, part
-
-# Walk over the numbers of JSON, and read those whose double no rounding could change.
-#
-# A number has a kind. An `INTEGER` has at most 18 digits and is not -0. A `DECIMAL` has a fraction
-# and at most 15 digits in all, so that a double tells it from any other of them. A `LONG_DECIMAL`
-# has at most 19. Every other number is an `OTHER_NUMBER`, also one that no double holds.
-
 
 UNSURE, INTEGER, DECIMAL, LONG_DECIMAL, OTHER_NUMBER = np.arange(5, dtype=np.uint8)
 
@@ -35,7 +28,13 @@ def _after_digits(content: Bytes, at: np.uint64, end: np.uint64) -> np.uint64:
 
 @part
 def after_number(content: Bytes, begin: np.uint64, end: np.uint64) -> tuple[np.uint64, np.uint8]:
-    """Return where a number ends that begins at `begin`, and its kind, `UNSURE` if it is none."""
+    """Return where a number ends that begins at `begin`, and its kind, `UNSURE` if it is none.
+
+    A number has a kind. An `INTEGER` has at most 18 digits and is not -0. A `DECIMAL` has a
+    fraction and at most 15 digits in all, so that a double tells it from any other of them. A
+    `LONG_DECIMAL` has at most 19. Every other number is an `OTHER_NUMBER`, also one that no double
+    holds.
+    """
     at = begin
     negative = at < end and content[at] == MINUS
     if negative:
@@ -82,12 +81,6 @@ def integer_at(content: Bytes, begin: np.uint64, end: np.uint64) -> int:
     return -value if negative else value
 
 
-# Walk over the strings of JSON: escapes, control characters and UTF-8 (RFC 8259, RFC 3629).
-#
-# Positions are 64 bits without sign, and none is read at `end` or behind it. `NOWHERE` is returned
-# where a string is not sure to be one.
-
-
 NOWHERE = np.uint64(0)
 """No string ends at the first byte."""
 ONE = np.uint64(1)
@@ -123,7 +116,11 @@ _CLASSES, _HEXADECIMAL, _ESCAPED = _classes(), _hexadecimal(), _escaped()
 
 @inlined
 def after_text(content: Bytes, begin: np.uint64, end: np.uint64) -> tuple[np.uint64, bool]:
-    """Return where a string ends that has its quote before `begin`, and whether it has escapes."""
+    """Return where a string ends that has its quote before `begin`, and whether it has escapes.
+
+    Positions are 64 bits without sign, and none is read at `end` or behind it. `NOWHERE` is
+    returned where a string is not sure to be one.
+    """
     at, escapes = begin, False
     while at < end:
         kind = _CLASSES[content[at]]

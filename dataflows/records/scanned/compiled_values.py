@@ -38,9 +38,6 @@ from fugu.operators.compiled_blake2b import (
 )
 from fugu.operators.mechanism import Integers, Words
 
-# Find payloads that are written as orjson would write them.
-
-
 _ONE_PAYLOAD = np.uint64(1)
 _SMALLEST = np.uint64(3)
 """Zeros behind the point of 0.0001, which is written without an exponent."""
@@ -83,9 +80,6 @@ def sift_payloads(
                 sure[row] = kind in (TEXT, INTEGER, TRUE, FALSE)
             if ends[row] - begins[row] > longest:
                 sure[row] = False
-
-
-# Look up symbols of an alphabet, by the bytes that they are written with.
 
 
 _OUTSIDE, _VACANT = -1, -1
@@ -229,9 +223,6 @@ def read_sets(
             sure[row] = sets[row] >= 0
 
 
-# Read numbers in whole units, as `Numbers.read` rounds them, where no double could be wrong.
-
-
 _ONE, _TEN = np.uint64(1), np.uint64(10)
 _LARGE, _CLEAR = 2.0**40, 0.499
 """Doubles below `_LARGE` cannot be wrong about which unit is nearest, if it is nearer than this:
@@ -334,9 +325,6 @@ def read_times(
                 sure[row] = 0 <= value <= last
             else:
                 sure[row] = False
-
-
-# Compute digests of event ids, as `event_digest` does.
 
 
 _PREFIXES = np.frombuffer(b"str:int:", dtype=np.uint8)

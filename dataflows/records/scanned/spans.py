@@ -1,4 +1,4 @@
-"""Find items of lists in records that are scanned already, so that they are JSON."""
+"""Find where fields, and items of lists, are in a column of records."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -83,9 +83,6 @@ def find_items(
             at = after_spaces(content, at, last)
             if at < last and content[at] == COMMA:
                 at = after_spaces(content, at + ONE, last)
-
-
-# Find where the fields of a column of records are.
 
 
 class Span(NamedTuple):

@@ -20,8 +20,6 @@ from fugu.operators.sip.integer_law import FORMAT
 from fugu.operators.sip.kernels import Search
 from fugu.operators.sip.privacy_bound import PrivacyBound, Radius
 
-# The bytes that draws for batches are bound to.
-
 
 @dataclass(frozen=True)
 class BatchBindings:
@@ -60,9 +58,6 @@ def _digests(batches: Integers) -> Bytes:
     sizes = np.tile(np.frombuffer(size, dtype=np.uint8), (len(content), 1))
     digests = digests_of(ByteColumn.of_table(np.concatenate([sizes, content], axis=1)))
     return digests.content.reshape(-1, DIGEST_BYTES)
-
-
-# The choice among the algorithms for batches.
 
 
 TIE = 1e-12

@@ -26,17 +26,16 @@ from fugu.operators.sip.privacy_bound import PrivacyBound
 from fugu.operators.sip.proposals import ExplicitKernel, Mask
 from fugu.operators.sip.release_law import ReleaseLaw
 
-# Groups of symbols of about equal mass, one representative in each: a coarser alphabet.
-#
-# Under `Ordered` and `Points` groups are neighbourhoods: the symbols are split along their widest
-# axis, in proportion to the number of groups on both sides, and split again. Under `Hamming` the
-# most likely symbols represent, and every other one joins the lightest group. Utility only: any
-# grouping that depends on public data alone is private. Source: SIP specification section 8,
-# algorithm 3.
-
 
 def clusters(mass: Floats, count: int, distance: Distance) -> Integers:
-    """Return the group 0..count-1 of each symbol; none is empty, and `count` is at most n."""
+    """Return the group 0..count-1 of each symbol; none is empty, and `count` is at most n.
+
+    Under `Ordered` and `Points` groups are neighbourhoods: the symbols are split along their widest
+    axis, in proportion to the number of groups on both sides, and split again. Under `Hamming` the
+    most likely symbols represent, and every other one joins the lightest group. Utility only: any
+    grouping that depends on public data alone is private. Source: SIP specification section 8,
+    algorithm 3.
+    """
     symbols = len(mass)
     if count == symbols:
         return np.arange(symbols)
@@ -118,9 +117,6 @@ def _neighbourhoods(mass: Floats, count: int, coordinates: Floats) -> Integers:
         cut = left + int(np.argmin(off[left - 1 : len(members) - (parts - left)]))
         waiting += [(members[cut:], parts - left), (members[:cut], left)]
     return grouped
-
-
-# The law of sequences of groups, as a law over batches.
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,9 +224,6 @@ def _over_sequences(joint: Floats, likelihood: Floats) -> Floats:
     """Return P(state | released), a sum over sequences of groups."""
     per_sequence = np.ascontiguousarray((joint * likelihood).transpose(1, 0, 2))
     return normalised(ordered_sum(per_sequence))
-
-
-# Batches as sequences of groups: exact where there are few, coarse elsewhere.
 
 
 MOST_SEQUENCES = 36

@@ -14,10 +14,6 @@ from fugu.operators.sip.compiled_integer_law import constant, predict_dense
 from fugu.operators.sip.integer_law import LEAST_ROOM, MASS_UP, MOST_WORDS, RATIO_UP
 from fugu.operators.sip.privacy_bound import UP, WORDS
 
-# The search of `operators.sip.batches.sequence_law`, stream by stream, with the same bits.
-#
-# The most likely batches are looked up one after the other, since few are needed.
-
 
 class SearchRoom(NamedTuple):
     """Make room for a search: how near each batch is to a target; of the batches kept so far their
@@ -43,7 +39,10 @@ class SearchRoom(NamedTuple):
 def cheapest_targets_compiled(
     prior: Floats, spread: Floats, search: Search
 ) -> tuple[Integers, Floats]:
-    """Search like `cheapest_targets`; targets are `(batches, rows)`, costs `(rows,)`."""
+    """Search like `cheapest_targets`; targets are `(batches, rows)`, costs `(rows,)`.
+
+    The most likely batches are looked up one after the other, since few are needed.
+    """
     by_row = np.ascontiguousarray(prior.T), np.ascontiguousarray(spread.T)
     targets, cost = np.empty(by_row[0].shape, dtype=np.int64), np.empty(len(by_row[0]))
     search = search._replace(table=np.array(search.table.T, order="C"))
@@ -120,15 +119,13 @@ def _search(
         all_costs[row] = least
 
 
-# The probabilities of batches and their expected distances, stream by stream.
-#
-# The same operations in the same order as `prior` and `expected_distances` of `LikelySequences`.
-
-
 def spelled_out(
     belief: Floats, digits: Integers, transition: Floats, table: Floats
 ) -> tuple[Floats, Floats]:
     """Return P(batch) and sum_i E D(X_i, r_i) for each column of `belief`, `(batches, rows)`.
+
+    It runs the same operations in the same order as `prior` and `expected_distances` of
+    `LikelySequences`.
 
     `digits (window, batches)` are the symbols of each batch, and `table` holds D(x, y).
     """
@@ -179,9 +176,6 @@ def _spell(
                 spread[batch] += expected[digits[position, batch]]
             predict_dense(now, transition, following)
             now, following = following, now
-
-
-# The compiled law of likely sequences: made, drawn from, and learned from.
 
 
 class CompiledSequenceLaw(SequenceLaw):

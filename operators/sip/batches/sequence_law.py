@@ -13,19 +13,6 @@ from fugu.operators.sip.markov_model import normalised, ordered_sum
 from fugu.operators.sip.metric_kernel import Assignment
 from fugu.operators.sip.privacy_bound import PrivacyBound
 
-# Search for the cheapest k: every batch goes to the nearest of the k most likely ones.
-#
-# It ends before the largest k where no later one can be cheaper. Let p(o) be the probability of a
-# batch, c the least cost so far, and every s(r) = E D(X, r) within [c, top]. A target gathers its
-# own batch at least, b(r) >= p(r), and m(r) >= 1 - e^eps b(r), so that every later k has
-#
-#     Z (cost - c) = g sum p(o) D(o, pi(o)) + sum m(r) (s(r) - c) - g c
-#                 >= sum over the targets so far of (1 - e^eps p(r)) (s(r) - c)
-#                    - e^eps (1 - sum over them of p(r)) (top - c) - g c.
-#
-# Where the search ends thus never shows. Everything is `(batches, rows)`.
-
-
 TIE = 1e-12
 MOST_PAIRED = 512
 SURELY = 1e-6
@@ -47,7 +34,19 @@ class Search(NamedTuple):
 
 
 def cheapest_targets(prior: Floats, spread: Floats, search: Search) -> tuple[Integers, Floats]:
-    """Return the target of every batch, and its cost; `spread` is E D(X, r) of every batch r."""
+    """Return the target of every batch, and its cost; `spread` is E D(X, r) of every batch r.
+
+    The search ends before the largest k where no later one can be cheaper. Let p(o) be the
+    probability of a batch, c the least cost so far, and every s(r) = E D(X, r) within [c, top]. A
+    target gathers its own batch at least, b(r) >= p(r), and m(r) >= 1 - e^eps b(r), so that every
+    later k has
+
+        Z (cost - c) = g sum p(o) D(o, pi(o)) + sum m(r) (s(r) - c) - g c
+                    >= sum over the targets so far of (1 - e^eps p(r)) (s(r) - c)
+                       - e^eps (1 - sum over them of p(r)) (top - c) - g c.
+
+    Where the search ends thus never shows. Everything is `(batches, rows)`.
+    """
     digits, table, kept, gain, growth, _ = search
     rows = prior.shape[1]
     targets, cost = np.zeros(prior.shape, dtype=np.int64), np.full(rows, np.inf)
@@ -100,9 +99,6 @@ def _to(batches: Integers, digits: Integers, table: Floats) -> Floats:
     for digit in digits:
         total = total + table[:, digit[batches]][digit]
     return total
-
-
-# The law of one batch among all batches, each of which goes to one of the likely ones.
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,8 +30,6 @@ from fugu.operators.sip.privacy_bound import PrivacyBound, Radius
 from fugu.operators.sip.proposals import ExplicitKernel, Kernel, StayOrFill
 from fugu.operators.sip.release_law import ReleaseLaw
 
-# The expected distance of a release among very many symbols.
-
 
 def cost_of_many(law: ReleaseLaw, distance: Distance) -> Floats:
     """Return the cost of each column, without comparing all symbols with each other.
@@ -71,9 +69,6 @@ def _sent(law: ReleaseLaw, distance: Distance) -> tuple[Floats, Floats]:
             expected = float(ordered_sum(law.belief[:, [column]] * far)[0])
             spread[column] += law.mass[target, column] * expected
     return moved, spread
-
-
-# Batches of one among very many symbols, known by where they are at their middle.
 
 
 MOST_COMPARED = 2_000
@@ -176,9 +171,6 @@ class MiddleGroups(ClusterSequences):
     @property
     def _middle(self) -> int:
         return self.window // 2
-
-
-# Batches released symbol by symbol.
 
 
 FOLLOWED = 8

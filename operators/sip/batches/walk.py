@@ -14,25 +14,24 @@ from fugu.operators.sip.inputs import TICK, Gaps, predicted
 from fugu.operators.sip.markov_model import Chain, FirstOrder, MarkovModel, moved, normalised
 from fugu.operators.sip.privacy_bound import LARGEST_DISTANCE, UNIT_ROUNDOFF, Radius, doubt
 
-# Bound the error of probabilities of batches, in Hilbert's distance.
-#
-# The exact model is the declared doubles with the prior and each row divided by its exact sum. An
-# entry of b(o) = beta(o_1) prod C[o_i, o_i+1] is a product of w numbers: w - 1 of them are of rows
-# whose sums may miss 1 by `excess`, and every product rounds. Distances add up, so b(o) is within
-#
-#     d + (2 w + 4) u + 2 (w - 1) excess
-#
-# of the exact one if the belief is within d. Sums over symbols, position by position, add 2 w n u.
-# Source: symbol sampling specification, section 3 (batches); the last term is its `eta` of section
-# 6.
-
-
 _SLACK = 1.0 + 2.0**-20
 """Covers products of small numbers, which the sums above leave out."""
 
 
 def product_distance(model: MarkovModel, window: int) -> float:
-    """Return what writing down the probabilities of batches adds to the distance of the belief."""
+    """Return what writing down the probabilities of batches adds to the distance of the belief.
+
+    The exact model is the declared doubles with the prior and each row divided by its exact sum. An
+    entry of b(o) = beta(o_1) prod C[o_i, o_i+1] is a product of w numbers: w - 1 of them are of
+    rows whose sums may miss 1 by `excess`, and every product rounds. Distances add up, so b(o) is
+    within
+
+        d + (2 w + 4) u + 2 (w - 1) excess
+
+    of the exact one if the belief is within d. Sums over symbols, position by position, add 2 w n
+    u. Source: symbol sampling specification, section 3 (batches); the last term is its `eta` of
+    section 6.
+    """
     rows = 2.0 * (window - 1) * model.excess
     return (rows + (2 * window + 4) * UNIT_ROUNDOFF) * _SLACK
 
@@ -51,9 +50,6 @@ def doubts_of(distances: Floats, outcomes: int) -> Floats:
         for distance in few.tolist()
     ]
     return np.array(paid)[place]
-
-
-# The steps of a chain between the positions of a batch, and what they may err by.
 
 
 LARGEST_MATRIX = 512
@@ -257,9 +253,6 @@ class Moves:
             some = np.ascontiguousarray(after[..., waiting])
             after[..., waiting] = step(some.reshape(len(some), -1)).reshape(some.shape)
         return after
-
-
-# Gaps in event time between and within batches.
 
 
 STEPS = "steps"

@@ -15,9 +15,10 @@ from fugu.operators.noise import gaussian
 from fugu.operators.noise.additive import BudgetBelowResolution
 from fugu.operators.noise.gaussian import GaussianNoise
 from fugu.operators.randomness import DrawScope, Secret, draws_of, tick_position
-from fugu.operators.realtime import real_time_release
+from fugu.operators.realtime import measurement
 from fugu.operators.realtime.account import units_of_rho
-from fugu.operators.realtime.real_time_release import DECLARED, Measurement, RealTimeRelease
+from fugu.operators.realtime.measurement import DECLARED, Measurement
+from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.wevent.allocation import LARGEST_VALUE
 from tests.conformance.streams import Stored
 from tests.operators.noise.simulated import SimulatedDraws
@@ -384,7 +385,7 @@ def test_noise_is_that_of_gaussian_noise_row_by_row(sensitivity: int, bins: int)
     for row in range(rows):
         expected = np.zeros((1, bins))
         if steps[row]:
-            exact = real_time_release._deviation(sensitivity, int(steps[row]))
+            exact = measurement._deviation(sensitivity, int(steps[row]))
             deviation = float(exact)
             if deviation > exact:
                 deviation = nextafter(deviation, 0.0)

@@ -1,4 +1,4 @@
-"""Whose noise it is: against every tick of policies with something left out."""
+"""Check who causes the noise, against every tick of policies with something left out."""
 
 from collections.abc import Set as AbstractSet
 from dataclasses import replace

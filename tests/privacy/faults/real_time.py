@@ -6,7 +6,8 @@ from fugu.dataflows.kinds import real_time
 from fugu.dataflows.offline.auditing.aggregates import subject
 from fugu.dataflows.stages.merging import Merging
 from fugu.operators.mechanism import Draws, Floats, Inputs, Integers, Releases, State
-from fugu.operators.realtime.real_time_release import Measurement, RealTimeRelease
+from fugu.operators.realtime.measurement import Measurement
+from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.realtime.shaped_release import ShapedRelease
 from fugu.operators.totals.fitted import UNMIXED
 from fugu.operators.totals.precision import Changes, Precision

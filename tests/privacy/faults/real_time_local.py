@@ -10,7 +10,8 @@ from fugu.operators.columns import ByteColumn
 from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State
 from fugu.operators.realtime import filter as filtering
 from fugu.operators.realtime import local_release, real_time_release
-from fugu.operators.realtime.real_time_release import Measurement, RealTimeRelease
+from fugu.operators.realtime.measurement import Measurement
+from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.wevent.allocation import vectors
 from tests.privacy.faults.planted import InAudit, Planted, Replacing
 

@@ -96,7 +96,7 @@ class DecidesOnTheTruth(AdaptiveRelease):
 
 
 class EnvelopeOfTheMiddleModel(RobustRelease):
-    """Predict the interval of a belief by the model in the middle of its set."""
+    """Predict the interval of a belief by the declared model alone, not by its set of models."""
 
     def _after_release(self, state: State, law: Any, released: Integers) -> tuple[State, Floats]:
         assert isinstance(self.model, MarkovModel)

@@ -136,8 +136,8 @@ class PolicyFamily(AggregateFamily):
     def appendix(self, report: Report[AggregateUtility]) -> Sequence[Appendix]:
         own = report.own.candidate
         title = (
-            f"Whose noise it is, expected at eps {self.own[1]:g}, and what {own.name} at "
-            f"eps {own.epsilon:g} errs there"
+            f"Noise by collection and policy, expected at eps {self.own[1]:g}, and what "
+            f"{own.name} at eps {own.epsilon:g} errs there"
         )
         table = noise_table(self.operator.policies, self.attribution, self._measured(report))
         return [Appendix(title, table)]
@@ -154,7 +154,7 @@ class PolicyFamily(AggregateFamily):
 
     def of_columns(self, report: Report[AggregateUtility]) -> Iterator[str]:
         yield from super().of_columns(report)
-        yield f"Whose noise it is: expected is Δ_t δ / epsilon; {OF_STRATEGIES}."
+        yield f"Noise by collection and policy: expected is Δ_t δ / epsilon; {OF_STRATEGIES}."
         yield from HOW_TO_READ
 
     def extra(self, report: Report[AggregateUtility]) -> Mapping[str, object]:

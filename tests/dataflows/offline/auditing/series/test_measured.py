@@ -10,7 +10,7 @@ from fugu.operators.mechanism import Draws, Floats, Inputs, Integers
 from fugu.operators.randomness import DrawScope, Secret, tick_position
 from fugu.operators.realtime import real_time_release
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
-from fugu.operators.realtime.real_time_release import Measurement
+from fugu.operators.realtime.measurement import Measurement
 
 SCOPE = DrawScope(Secret(bytes(32)), "audit", "real_time_local", 1, bytes(32))
 STREAMS = 50
