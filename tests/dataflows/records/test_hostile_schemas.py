@@ -371,12 +371,9 @@ def test_a_type_of_avro_may_have_attributes_of_others(kind: str) -> None:
     assert list(result.values) == [b'"rest"']
 
 
-def test_a_decimal_beyond_all_doubles_matters_only_where_it_is_read() -> None:
+def test_a_decimal_beyond_all_doubles_does_not_matter_where_it_is_not_read() -> None:
     number = {"type": "bytes", "logicalType": "decimal", "precision": 400}
     bytes_of = (10**399).to_bytes(166, "big", signed=True)
     content = b"\x08rest" + b"\xcc\x02" + bytes_of
     result = decoded("avro", SchemaText("AVRO", json.dumps(record(STRING, number))), [content])
     assert list(result.values) == [b'"rest"']
-    read = record(("zone", number))
-    result = decoded("avro", SchemaText("AVRO", json.dumps(read)), [content[5:]])
-    assert result.dead.reasons == [Reason.NOT_FINITE]
