@@ -54,7 +54,7 @@ class JsonFormatter(PlainFormatter):
         line: dict[str, object] = {
             "time": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "level": record.levelname.lower(),
-            "message": record.getMessage(),
+            "message": record.getMessage().encode(errors="backslashreplace").decode(),
         }
         if self.process is not None:
             line["process"] = self.process

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.errors import ConfigurationError, FuguError, is_of_one_record
 from fugu.dataflows.base.install import install
 
 MAIN = "fugu-main.proto"
@@ -33,6 +33,17 @@ class UnusableText(ValueError):
     """Report that a text is nothing that the compiler takes."""
 
 
+class CannotCompile(FuguError):
+    """Report that nothing can be compiled now, whatever a text says."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(
+            f"a schema of Protocol Buffers cannot be compiled here ({type(error).__name__}): there "
+            "must be room for temporary files (TMPDIR) and for another process. Its records wait "
+            "for the next start"
+        )
+
+
 def refuse_without_compiler() -> None:
     """Raise `ConfigurationError` where the compiler is not installed."""
     if find_spec("grpc_tools") is None or find_spec("google.protobuf") is None:
@@ -45,17 +56,17 @@ def descriptors_of(text: str, imported: Mapping[str, str], seconds: float = SECO
     """Return the serialized `FileDescriptorSet` of a text and all that it imports.
 
     Types that come with Protocol Buffers, such as Timestamp, are there. `UnusableText` says that
-    the compiler refuses it, or does not end in so many seconds. What the compiler prints is left
-    aside: it could quote the text.
+    the compiler refuses it, or does not end in so many seconds; `CannotCompile` that no text can be
+    compiled. What the compiler prints is left aside: it could quote the text.
     """
-    with TemporaryDirectory(prefix="fugu-proto-") as name:
-        texts = Path(name) / "texts"
-        try:
+    try:
+        with TemporaryDirectory(prefix="fugu-proto-") as name:
+            texts = Path(name) / "texts"
             for file, content in {**imported, MAIN: text}.items():
                 _write(texts, file, content)
             return _compiled(texts, Path(name) / "result", seconds)
-        except (OSError, UnicodeError) as error:  # such as files named a and a/b
-            raise UnusableText(f"cannot be compiled ({type(error).__name__})") from None
+    except OSError as error:
+        raise CannotCompile(error) from None
 
 
 def _write(texts: Path, file: str, content: str) -> None:
@@ -63,8 +74,13 @@ def _write(texts: Path, file: str, content: str) -> None:
     if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in file:
         raise UnusableText("imports a file outside of its own folder")
     target = texts / path
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(content, encoding="utf-8")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(content, encoding="utf-8")
+    except (OSError, UnicodeError) as error:  # such as files named a and a/b
+        if not is_of_one_record(error):
+            raise
+        raise UnusableText(f"cannot be compiled ({type(error).__name__})") from None
 
 
 def _compiled(texts: Path, result: Path, seconds: float) -> bytes:

@@ -19,7 +19,7 @@ from kafka.record.default_records import DefaultRecordBatch
 
 from fugu.dataflows.base.batches import Header
 
-_AT_ONCE = 1_048_576
+_AT_ONCE, _FED = 1_048_576, 4_096
 _MOST_POLLED_BYTES = 64 * 1_048_576
 _NEWEST_FORMAT = 2
 """Brokers write no older one since Kafka 3.0, whatever a producer sends."""
@@ -159,16 +159,20 @@ def unpacked(codec: int, content: memoryview, most: int) -> bytearray:
 
 
 def _gzip(content: memoryview, most: int) -> Iterator[bytes]:
-    rest: bytes | memoryview = content
-    while rest:
-        unpacking = zlib.decompressobj(wbits=31)
-        while not unpacking.eof:
-            piece = unpacking.decompress(rest, _AT_ONCE)
-            rest = unpacking.unconsumed_tail
-            if not piece and not rest and not unpacking.eof:
-                raise EOFError
-            yield piece
-        rest = unpacking.unused_data
+    """Unpack all members, fed a little at a time: at the end of each, what it leaves is copied."""
+    unpacking = None
+    for first in range(0, len(content), _FED):
+        rest: bytes | memoryview = content[first : first + _FED]
+        while rest:
+            if unpacking is None or unpacking.eof:
+                unpacking = zlib.decompressobj(wbits=31)
+            yield unpacking.decompress(rest, _AT_ONCE)
+            rest = unpacking.unused_data if unpacking.eof else unpacking.unconsumed_tail
+    while unpacking is not None and not unpacking.eof:
+        piece = unpacking.decompress(b"", _AT_ONCE)
+        if not piece and not unpacking.eof:
+            raise EOFError
+        yield piece
 
 
 def _zstd(content: memoryview, most: int) -> Iterator[bytes]:

@@ -41,22 +41,39 @@ def checked_promise(
 ) -> tuple[Promise, str | None]:
     """Return what can be believed of a promise, and what was not as it says, if anything.
 
-    `files` are those that it does not hold. Raises `ConfigurationError` for guarantees that are not
-    those of its id, where its law cannot be built.
+    `files` are those that it does not hold. Raises `ConfigurationError` where neither the
+    guarantees that it holds nor those of its law are the ones of its id.
     """
     told = _told(promise)
     try:
         mechanism = promise.mechanism(files)
     except ConfigurationError as error:
         if told is None:
-            raise ConfigurationError(
-                f"the promise {promise.guarantee_id} of {promise.pipeline} is not believed: its "
-                "guarantees are not those of its id, and its law cannot be built. Somebody else "
-                "may have written it; find out who may write to the topic of promises"
-            ) from None
+            raise _not_believed(promise, "its law cannot be built") from None
         return _in_our_words(promise, told, str(error)), None
     computed = _computed(promise, mechanism)
-    return computed, _difference(promise, told, computed)
+    if _identity(computed) == promise.guarantee_id:
+        return computed, _difference(promise, told, computed)
+    if told is None:
+        raise _not_believed(promise, "neither are those of its law")
+    return _in_our_words(computed, told, "its law promises something else"), (
+        f"the law in the promise {promise.guarantee_id} of {promise.pipeline} promises something "
+        "else: another version of Fugu wrote it, or somebody else did. The guarantees that are "
+        "shown are those of the id, and estimates use this law. Read the topic with the version "
+        "that released it"
+    )
+
+
+def _not_believed(promise: Promise, because: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"the promise {promise.guarantee_id} of {promise.pipeline} is not believed: its guarantees "
+        f"are not those of its id, and {because}. Somebody else may have written it; find out who "
+        "may write to the topic of promises"
+    )
+
+
+def _identity(promise: Promise) -> str:
+    return guarantee_id([read_guarantee(one) for one in promise.guarantees]).decode()
 
 
 def _told(promise: Promise) -> list[Guarantee] | None:
@@ -95,12 +112,11 @@ def _in_our_words(promise: Promise, told: Sequence[Guarantee], because: str) -> 
 
 def _difference(promise: Promise, told: list[Guarantee] | None, computed: Promise) -> str | None:
     """Say what of a promise does not follow from its law."""
-    identity = guarantee_id([read_guarantee(one) for one in computed.guarantees]).decode()
     numbers = promise.estimator, computed.estimator
     differs = [
         name
         for name, holds in (
-            ("guarantees", told is not None and identity == promise.guarantee_id),
+            ("guarantees", told is not None),
             ("text", promise.text == computed.text),
             ("noise", promise.noise == computed.noise),
             ("depends_on_the_past", promise.depends_on_the_past == computed.depends_on_the_past),

@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.base.errors import is_of_one_record
 from fugu.dataflows.base.field_paths import Step, steps_of
 from fugu.dataflows.records.json_fields import Refused, UnusableSchema
 
@@ -55,8 +56,9 @@ class AvroTypes:
         if isinstance(schema, list):
             return [self.taken(one, space, depth + 1) for one in schema]
         kind = schema["type"]
-        kept = {key: schema[key] for key in ("name", "namespace", "symbols") if key in schema}
+        kept: dict[str, Schema] = {}  # a name that others give to other types says nothing
         if kind in ("record", "error", "enum", "fixed"):
+            kept = {key: schema[key] for key in ("name", "namespace", "symbols") if key in schema}
             name = full_name(kept["name"], kept.get("namespace", space))
             space = name.rpartition(".")[0]
             if name in self._named or name in _TAKEN:
@@ -208,6 +210,8 @@ class AvroSchema:
         except UnusableSchema:
             raise
         except Exception as error:  # of whatever kind fastavro has
+            if not is_of_one_record(error):
+                raise
             raise UnusableSchema(f"is no schema of Avro ({type(error).__name__})") from None
         if lacking:
             raise UnusableSchema(f"has no {lacking[0]}")
@@ -234,4 +238,8 @@ def _decimal(content: Any, schema: dict[Any, Any] | None, _: dict[Any, Any] | No
     unscaled = int.from_bytes(content[: _LONGEST_DECIMAL + 1], "big", signed=True)
     if len(content) > _LONGEST_DECIMAL or abs(unscaled) >= 10 ** schema["precision"]:
         raise ValueError("a decimal has more digits than its schema says")
-    return orjson.loads(format(Decimal(unscaled).scaleb(-schema["scale"], _DIGITS), "f"))
+    written = format(Decimal(unscaled).scaleb(-schema["scale"], _DIGITS), "f")
+    try:
+        return orjson.loads(written)
+    except orjson.JSONDecodeError:  # it is beyond all doubles
+        return float(written)

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from math import isfinite, isinf
+from secrets import token_hex
 
 import orjson
 
@@ -32,8 +33,8 @@ from fugu.dataflows.base.field_paths import flattened
 from fugu.dataflows.base.section import INTEGERS
 from fugu.dataflows.records.json_fields import Record
 
-_ODD, _NO_JSON, _HALF = (f"\ufdd0fugu: {name}\ufdd1" for name in ("number", "no JSON", "half"))
-"""Marks. Their first and last characters are noncharacters, which nobody interchanges."""
+_ODD, _NO_JSON, _HALF = (f"\ufdd0{token_hex(16)}\ufdd1" for _ in range(3))
+"""Marks that nobody can write into a record: compiled code reads such a record, and knows none."""
 _TOKEN = re.compile(
     rb"""
     (?P<plain>(?:                                     # much at once, because most is neither

@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.base.errors import is_of_one_record
 from fugu.dataflows.base.field_paths import Step, steps_of, text_of
 from fugu.dataflows.files.proto_compiler import MAIN, SECONDS, UnusableText, descriptors_of
 from fugu.dataflows.records.json_fields import Record, Refused, UnusableSchema
@@ -242,6 +243,8 @@ class ProtobufSchema:
         except UnusableText as error:
             raise UnusableSchema(str(error)) from None
         except Exception as error:  # of whatever kind, such as for a type that nobody describes
+            if not is_of_one_record(error):
+                raise
             raise UnusableSchema(
                 f"is no schema of Protocol Buffers ({type(error).__name__})"
             ) from None

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from threading import Thread
 from typing import ClassVar, Literal, Protocol
 
@@ -11,6 +12,8 @@ import orjson
 
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.columns import OptionalByteColumn
+from fugu.dataflows.base.errors import ConfigurationError, is_of_one_record
+from fugu.dataflows.base.install import install
 from fugu.dataflows.files.proto_compiler import SECONDS, refuse_without_compiler
 from fugu.dataflows.records.avro import AvroSchema
 from fugu.dataflows.records.json_fields import Refused, UnusableSchema
@@ -173,6 +176,8 @@ class Registered:
     """Schemas, or why they are not used."""
     _at_work: list[Thread] = field(default_factory=list)
     """What prepares schemas beside the dataflow."""
+    _failed: list[Exception] = field(default_factory=list)
+    """What kept it from that, and has nothing to do with a schema."""
 
     @property
     def is_flat(self) -> bool:
@@ -191,6 +196,8 @@ class Registered:
             except UnusableSchema as error:
                 known = str(error)
             except Exception as error:  # of whatever kind that nobody foresaw
+                if not is_of_one_record(error):
+                    raise
                 known = f"cannot be prepared ({type(error).__name__})"
             if isinstance(known, str):
                 log.warning("schema %d of %s is not used: it %s", number, self.schemas.url, known)
@@ -221,9 +228,18 @@ class Registered:
         self.schemas.prepare()
         if self.kind == "protobuf":
             refuse_without_compiler()
+        if self.kind == "avro" and find_spec("fastavro") is None:
+            raise ConfigurationError(
+                f"source.format: kind: avro needs the extra registry: {install('registry')}"
+            )
 
     def is_ready(self, contents: Iterable[bytes | None]) -> bool:
-        """Return whether all their schemas are there; what is not prepared is begun with."""
+        """Return whether all their schemas are there; what is not prepared is begun with.
+
+        Raises what keeps any schema from being prepared, such as a full disk.
+        """
+        if self._failed:
+            raise self._failed.pop()
         numbers = ids_in(contents)
         if not self.schemas.are_there(numbers):
             return False
@@ -235,8 +251,11 @@ class Registered:
         return not missing
 
     def _prepare_all(self, numbers: Set[int]) -> None:
-        for number in sorted(numbers):
-            self._schema(number)
+        try:
+            for number in sorted(numbers):
+                self._schema(number)
+        except Exception as error:  # which the dataflow raises
+            self._failed.append(error)
 
     def check(self, found: SchemaText) -> None:
         """Raise `UnusableSchema` where records of a schema are not read, or hold not all fields."""

@@ -30,6 +30,18 @@ def failing(log: logging.Logger) -> None:
         log.exception("a batch failed")
 
 
+@pytest.mark.parametrize("log_format", ["json", "plain"])
+def test_the_name_of_a_file_that_is_no_text_is_logged_all_the_same(
+    log_format: logs.LogFormat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs.configure(log_format)
+    logging.getLogger("fugu").warning("cannot read %s", "a\udc80\x1b")
+    said = capsys.readouterr().err
+    message = orjson.loads(said)["message"] if log_format == "json" else said
+    assert "cannot read a\\udc80" in message
+    assert "\x1b" not in said
+
+
 def test_json_line_has_time_level_message_and_coordinates(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

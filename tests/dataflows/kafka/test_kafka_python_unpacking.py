@@ -1,6 +1,7 @@
 """Unpack a batch of records piece by piece, and stop where more comes out than is allowed."""
 
 import gzip
+import time
 import tracemalloc
 import zlib
 
@@ -23,6 +24,21 @@ def test_all_members_of_a_stream_count() -> None:
     assert unpacked(GZIP, two, 2_000) == b"a" * 1_000 + b"b" * 1_000
     with pytest.raises(TooMuch):
         unpacked(GZIP, two, 1_999)
+
+
+def test_many_empty_members_take_no_more_time_than_their_bytes() -> None:
+    empty, content = gzip.compress(b""), gzip.compress(b"a")
+    begun = time.process_time()
+    assert unpacked(GZIP, memoryview(empty * 200_000 + content), 2_000) == b"a"
+    assert time.process_time() - begun < 4.0
+
+
+@pytest.mark.parametrize("length", [0, 1, 4_095, 4_096, 4_097, 3_000_000])
+@pytest.mark.parametrize("letters", [1, 256])
+def test_members_of_every_length_are_unpacked(length: int, letters: int) -> None:
+    content = bytes(place * place % letters for place in range(length))
+    whole = gzip.compress(content) * 2
+    assert unpacked(GZIP, memoryview(whole), 2 * length + 1) == content * 2
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,20 @@ def test_an_epsilon_is_refused_where_no_law_tells_a_better_one(tmp_path: Path) -
         checked_promise(claiming(promised("unicorn", tmp_path), 0.001))
 
 
+def test_a_law_of_others_does_not_change_what_was_promised_under_an_id(tmp_path: Path) -> None:
+    genuine = promised("grr", tmp_path)
+    other = promised("grr", tmp_path, changes={"epsilon": 0.001})
+    stolen = other.model_copy(update={"guarantee_id": genuine.guarantee_id})
+    with pytest.raises(ConfigurationError, match="is not believed"):
+        checked_promise(stolen)
+    copied = stolen.model_copy(update={"guarantees": genuine.guarantees, "text": genuine.text})
+    found, problem = checked_promise(copied)
+    assert [one["epsilon"] for one in found.guarantees] == [1.0]
+    assert "0.001" not in found.text
+    assert problem is not None
+    assert "promises something else" in problem
+
+
 def test_numbers_for_estimates_are_those_of_the_law(tmp_path: Path) -> None:
     genuine = promised("grr", tmp_path)
     other = genuine.model_copy(update={"estimator": {"reported_if_true": 1.0}})

@@ -1,9 +1,11 @@
 """A schema of a stranger makes dead letters at most: it ends nothing, and shows no other record."""
 
 import json
+import tempfile
 import time
 from base64 import b64encode
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,9 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from fugu.dataflows.base.batches import Batch, Decoded, Reason
 from fugu.dataflows.base.columns import OptionalByteColumn
-from fugu.dataflows.files.proto_compiler import UnusableText, descriptors_of
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.files.proto_compiler import CannotCompile, UnusableText, descriptors_of
+from fugu.dataflows.records import registered
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.payloads import Payloads
 from fugu.dataflows.records.registered import Registered, SchemaKind, SchemaText, prefix_of
@@ -327,3 +331,49 @@ def test_a_schema_is_prepared_beside_the_dataflow() -> None:
         assert time.monotonic() - begin < SECONDS
         time.sleep(0.01)
     assert wire.read(content[0]) == {"zone": ""}
+
+
+def wait_for(wire: Registered, contents: list[bytes]) -> None:
+    """Wait until the schema of these records is prepared."""
+    begin = time.monotonic()
+    while not wire.is_ready(contents):
+        assert time.monotonic() - begin < SECONDS
+        time.sleep(0.01)
+
+
+def test_no_schema_is_to_blame_where_nothing_can_be_compiled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    wire = Registered("protobuf", OneText(SchemaText("PROTOBUF", ZONE)), ["zone"])
+    content = [prefix_of(7) + b"\0"]
+    with monkeypatch.context() as full:
+        full.setattr(tempfile, "tempdir", str(tmp_path / "not there"))
+        with pytest.raises(CannotCompile, match="TMPDIR"):
+            wait_for(wire, content)
+    wait_for(wire, content)
+    assert wire.read(content[0]) == {"zone": ""}
+
+
+def test_records_of_avro_are_not_begun_with_where_nothing_reads_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wire = Registered("avro", OneText(SchemaText("AVRO", "{}")), ["zone"])
+    wire.prepare()
+    monkeypatch.setattr(registered, "find_spec", lambda _: None)
+    with pytest.raises(ConfigurationError, match="needs the extra registry"):
+        wire.prepare()
+
+
+@pytest.mark.parametrize("kind", ["string", "long"])
+def test_a_type_of_avro_may_have_attributes_of_others(kind: str) -> None:
+    found = record(STRING, {"type": kind, "name": "no/name", "namespace": "n", "x": [1]})
+    result = decoded("avro", SchemaText("AVRO", json.dumps(found)), [b"\x08rest\x00"])
+    assert list(result.values) == [b'"rest"']
+
+
+def test_a_decimal_beyond_all_doubles_does_not_matter_where_it_is_not_read() -> None:
+    number = {"type": "bytes", "logicalType": "decimal", "precision": 400}
+    bytes_of = (10**399).to_bytes(166, "big", signed=True)
+    content = b"\x08rest" + b"\xcc\x02" + bytes_of
+    result = decoded("avro", SchemaText("AVRO", json.dumps(record(STRING, number))), [content])
+    assert list(result.values) == [b'"rest"']

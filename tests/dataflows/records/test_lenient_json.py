@@ -140,6 +140,17 @@ def test_half_a_surrogate_pair_is_no_text_where_it_is_read(half: bytes) -> None:
     assert refusal(events, b'{"zone": "rest", "id": %b}' % half) == (Reason.WRONG_TYPE, "id")
 
 
+@pytest.mark.parametrize("word", ["number", "no JSON", "half"])
+@pytest.mark.parametrize("odd", [b'"\\ud800"', b"1e999"])
+def test_no_text_in_a_record_passes_for_what_no_program_can_hold(word: str, odd: bytes) -> None:
+    """Compiled code reads such a record, so that batches would show if others refused it."""
+    text = f"\ufdd0fugu: {word}\ufdd1"
+    other = Codec(Symbols("zone", ["rest", "light"], other="light"), 1_000, key="user")
+    content = b'{"zone": "%b", "x": %b, "user": "%b"}' % (text.encode(), odd, text.encode())
+    decoded = read(other, content)
+    assert (decoded.values.tolist(), list(decoded.keys)) == ([1], [text.encode()])
+
+
 def test_a_pair_of_surrogates_is_a_character() -> None:
     codec = Codec(Symbols("zone", ["\U0001f421", "light"]), 1_000)
     content = b'{"zone": "\\ud83d\\udc21", "y": "\\\\ud800", "z": "\\ud800"}'
