@@ -1,5 +1,6 @@
 """Talk to Kafka through the public calls of kafka-python, which is always installed."""
 
+import gc
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -99,6 +100,8 @@ class KafkaPythonReader(Reader):
         self._consumer.seek(TopicPartition(self._topic, partition), offset)
 
     def poll(self, max_records: int) -> list[Batch]:
+        if self._allowance.left <= 0:
+            gc.collect()  # kafka-python keeps the records of a large poll in circles of references
         self._allowance.renew()
         with suppress(Enough):  # the poll before had enough
             return self._poll(max_records)

@@ -62,7 +62,11 @@ def running_on(
 def test_a_source_that_is_made_anew_while_the_process_stands_still_is_not_read(
     seconds: float, bootstrap: str, document: Document, tmp_path: Path
 ) -> None:
-    """It has more records than were read of the old one, so the position is one of its own."""
+    """It has more records than were read of the old one, so the position is one of its own.
+
+    On disk releases are not committed with positions: without a pause, those of an epoch may be out.
+    """
+    most = FEW + LATER if seconds == 0.0 and document["state"].get("store") != "kafka" else FEW
     pipeline, source = write_pipeline(tmp_path, document, MEMORYLESS), document["source"]["topic"]
     with running(pipeline) as process:
         running_on(bootstrap, document, process)
@@ -74,10 +78,11 @@ def test_a_source_that_is_made_anew_while_the_process_stands_still_is_not_read(
         said = check_refusal(process)
         assert process.exit_code() == NO_RESTART_HELPS
     assert f"source_identity changed (topic {source}" in said
-    assert len(released(bootstrap, document)) == FEW
+    count = len(released(bootstrap, document))
+    assert FEW <= count <= most
     with running(pipeline) as process:
         assert "source_identity changed" in check_refusal(process)
-    assert len(released(bootstrap, document)) == FEW
+    assert len(released(bootstrap, document)) == count
 
 
 def test_an_idle_pipeline_is_stopped_once_its_sink_is_made_anew(

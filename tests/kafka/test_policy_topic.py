@@ -214,7 +214,7 @@ def test_headers_of_changes_are_read_whatever_they_hold(
 
 @pytest.mark.parametrize("library", ["librdkafka", "kafka-python"])
 def test_a_header_whose_name_is_no_text_stops_no_client(
-    bootstrap: str, topics: TopicFactory, library: str
+    bootstrap: str, topics: TopicFactory, library: Library
 ) -> None:
     """As many as it takes until the interpreter has specialised the call that reads headers."""
     topic, many = topics("policies", configs=STAMPED), 60
