@@ -64,7 +64,7 @@ def test_a_source_that_is_made_anew_while_the_process_stands_still_is_not_read(
 ) -> None:
     """It has more records than were read of the old one, so the position is one of its own.
 
-    On disk releases are not committed with positions: without a pause, those of an epoch may be out.
+    On disk releases are not committed with positions: without a pause, some may be out by then.
     """
     most = FEW + LATER if seconds == 0.0 and document["state"].get("store") != "kafka" else FEW
     pipeline, source = write_pipeline(tmp_path, document, MEMORYLESS), document["source"]["topic"]
