@@ -1,8 +1,8 @@
 """Records of strangers by schemas of strangers, from a registry that this process plays.
 
 A real registry refuses many of these schemas, and some accept what others refuse. What a pipeline
-releases is what the libraries of Avro and Protocol Buffers read of a record, by a schema without
-what has no bytes: `default`, `logicalType` and the like.
+releases is what the libraries of Avro and Protocol Buffers read of a record, by a schema of nothing
+but what says where bytes are: without `default`, `logicalType` and the like.
 """
 
 import io
@@ -48,7 +48,8 @@ SOUND = 1
 """The id of the schema without faults."""
 _IN_USE = 20
 """Schemas that strangers write by at one time."""
-_NO_BYTES = {"default", "logicalType", "aliases", "doc", "order", "precision", "scale"}
+_OF_BYTES = {"type", "name", "namespace", "fields", "items", "values", "symbols", "size"}
+"""What says where the bytes of Avro are."""
 
 Fields = Mapping[str, object]
 Reader = Callable[[bytes], Fields]
@@ -181,11 +182,15 @@ def _avro_reader(schema: MutatedSchema, other: MutatedSchema) -> Reader:
 
 
 def _with_bytes(schema: Any) -> Any:
-    """Return a schema of Avro without all that stands for no bytes."""
+    """Return what says where bytes are.
+
+    fastavro, too, reads backwards by a size below zero; nothing may be released by one.
+    """
     if isinstance(schema, list):
         return list(map(_with_bytes, schema))
     if isinstance(schema, dict):
-        return {key: _with_bytes(one) for key, one in schema.items() if key not in _NO_BYTES}
+        assert schema.get("type") != "fixed" or schema["size"] >= 0
+        return {key: _with_bytes(one) for key, one in schema.items() if key in _OF_BYTES}
     return schema
 
 

@@ -79,11 +79,11 @@ def test_so_are_a_million_records_of_ten_thousand_schemas_with_faults(
     library: Library, bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:
     """Writes `hostile_schemas_LIBRARY.txt` among the results, which is committed."""
-    lines = [f"A million records of 10,000 mutated schemas, read by {library}.", ""]
+    total = MANY * len(SHAPES)
+    lines = [f"{total:,} records of {total // EACH:,} mutated schemas, read by {library}.", ""]
     for kind, name in FORMATS.items():
         with played_registry() as registry:
-            shape = with_schemas(kind, registry, EACH)
-            count = MANY * len(SHAPES) // len(FORMATS)
+            shape, count = with_schemas(kind, registry, EACH), total // len(FORMATS)
             outcome = look(shape, library, count, SEED + 1, bootstrap, topics, tmp_path / kind)
         lines.append(outcome.line(name))
     (RESULTS / f"hostile_schemas_{library}.txt").write_text("\n".join(lines) + "\n")
