@@ -200,7 +200,7 @@ def _protobuf_reader(schema: MutatedSchema, other: MutatedSchema) -> Reader:
         main = FileDescriptorProto.FromString(b64decode(schema.text, validate=True))
         main.name = "main"
         files = [main]
-        for name in schema.references:
+        for name in schema.references.keys() & set(main.dependency):
             one = FileDescriptorProto.FromString(b64decode(other.text))
             one.name = name
             files.insert(0, one)

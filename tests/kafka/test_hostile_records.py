@@ -86,4 +86,4 @@ def test_so_are_a_million_records_of_ten_thousand_schemas_with_faults(
             shape, count = with_schemas(kind, registry, EACH), total // len(FORMATS)
             outcome = look(shape, library, count, SEED + 1, bootstrap, topics, tmp_path / kind)
         lines.append(outcome.line(name))
-    (RESULTS / f"hostile_schemas_{library}.txt").write_text("\n".join(lines) + "\n")
+        (RESULTS / f"hostile_schemas_{library}.txt").write_text("\n".join(lines) + "\n")
