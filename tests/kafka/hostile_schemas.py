@@ -48,8 +48,11 @@ SOUND = 1
 """The id of the schema without faults."""
 _IN_USE = 20
 """Schemas that strangers write by at one time."""
-_OF_BYTES = {"type", "name", "namespace", "fields", "items", "values", "symbols", "size"}
-"""What says where the bytes of Avro are."""
+_OF_BYTES = {
+    **{"record": {"fields"}, "error": {"fields"}, "enum": {"symbols"}, "fixed": {"size"}},
+    **{"array": {"items"}, "map": {"values"}},
+}
+"""What says where the bytes of a type of Avro are, beside its name."""
 
 Fields = Mapping[str, object]
 Reader = Callable[[bytes], Fields]
@@ -189,8 +192,11 @@ def _with_bytes(schema: Any) -> Any:
     if isinstance(schema, list):
         return list(map(_with_bytes, schema))
     if isinstance(schema, dict):
-        assert schema.get("type") != "fixed" or schema["size"] >= 0
-        return {key: _with_bytes(one) for key, one in schema.items() if key in _OF_BYTES}
+        kind = schema.get("type")
+        assert kind != "fixed" or schema["size"] >= 0
+        own = _OF_BYTES.get(kind, set()) if isinstance(kind, str) else set()
+        kept = {"type", "name", "namespace", *own}
+        return {key: _with_bytes(one) for key, one in schema.items() if key in kept}
     return schema
 
 
