@@ -23,7 +23,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.kafka.connection import Library
-from tests.dataflows.records.mutated import CANARY
+from tests.dataflows.records.mutated import CANARY, ZONES
 from tests.dataflows.records.scanned.random_records import RandomRecords
 from tests.kafka.clients import kafka_section
 from tests.kafka.pages import Pages
@@ -33,7 +33,6 @@ from tests.kafka.records import NOW
 from tests.kafka.topics import TopicFactory
 
 PARTITIONS = 4
-ZONES = ["rest", "light", "vigorous"]
 _LARGEST_KEY = 65_536
 _SECONDS = 3_600
 _RELEASE = re.compile(rb'\{"(?:zone|x)":("[a-z]+"|[0-9])\}')
@@ -312,6 +311,7 @@ def _instead(random: Random, value: bytes) -> bytes:
 
 
 def strange_key(random: Random) -> bytes | None:
+    """A key, which may be none, empty, random or very long."""
     match random.randrange(200):
         case 0:
             return None
@@ -326,6 +326,7 @@ def strange_key(random: Random) -> bytes | None:
 
 
 def strange_headers(random: Random) -> Headers:
+    """Headers, some of which an envelope would read."""
     if random.random() < 0.7:
         return []
     contents = [b"1.0", b"1.0", b"0.3", b"\xff", CANARY.encode(), b""]
@@ -361,6 +362,7 @@ def _is_key(key: bytes | None) -> bool:
 
 
 def is_user(user: object) -> bool:
+    """Whether a field with this in it names a user."""
     if isinstance(user, str):
         content = user.encode("utf-8", "surrogatepass")
         is_text = not any("\ud800" <= character <= "\udfff" for character in user)
