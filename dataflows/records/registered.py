@@ -124,7 +124,7 @@ class Wire(Protocol):
         ...
 
     def json_in(self, content: bytes) -> bytes | None:
-        """Return the JSON in content that `read` does not refuse; None for other formats."""
+        """Return the text of JSON in content that is read; None where the format is another."""
         ...
 
     def prepare(self) -> None:
