@@ -24,7 +24,7 @@ from fugu.dataflows.records.lenient_json import (
     why_no_json,
 )
 from fugu.dataflows.records.record_shape import RecordShape
-from fugu.dataflows.records.registered import Wire
+from fugu.dataflows.records.registered import Wire, schema_id
 from fugu.dataflows.records.values import Values
 
 LARGEST_KEY_BYTES = 65_536
@@ -71,8 +71,8 @@ class RecordReading:
         try:
             record = self.shape.opened(self.loads(content), [])
         except orjson.JSONDecodeError:
-            found = _lenient(content)
-            self._require_readable(found, self.shape.shaped(found.parsed, []))
+            found = self._lenient(content)
+            self._require_readable(content, found, self.shape.shaped(found.parsed, []))
             record = self.shape.opened(found.parsed, [])
         return placed(record) if self._is_flat else record
 
@@ -93,24 +93,42 @@ class RecordReading:
 
     def _read_leniently(self, content: bytes, headers: Sequence[Header]) -> Record:
         """Return the fields of a record that orjson refuses for something that is not read."""
-        found = _lenient(content)
+        found = self._lenient(content)
         try:
             record = self.shape.shaped(found.parsed, headers)
         except Refused:
             if not found.is_json:
-                raise Refused(Reason.NOT_JSON) from None
+                raise self._no_json(content) from None
             raise
-        self._require_readable(found, record)
+        self._require_readable(content, found, record)
         return record
 
-    def _require_readable(self, found: Lenient, record: Record) -> None:
+    def _require_readable(self, content: bytes, found: Lenient, record: Record) -> None:
         """Raise `Refused` where a field that is read holds no number or text, or all is no JSON."""
         for name in self.names:
             reason = trouble(record.get(name))
             if reason is not None:
                 raise Refused(reason, name)
         if not found.is_json:
-            raise Refused(Reason.NOT_JSON)
+            raise self._no_json(content)
+
+    def _lenient(self, content: bytes) -> Lenient:
+        """Return JSON, with marks where it holds what no program can; `Refused` if it is none."""
+        text = self._json_in(content)
+        assert text is not None
+        try:
+            return lenient(text)
+        except orjson.JSONDecodeError:
+            raise self._no_json(content) from None
+
+    def _no_json(self, content: bytes) -> Refused:
+        """Return why content is refused that holds no JSON."""
+        if self.wire is None:
+            return Refused(why_no_json(content))
+        return Refused(Reason.NOT_AS_SCHEMA, f"schema {schema_id(content)}")
+
+    def _json_in(self, content: bytes) -> bytes | None:
+        return content if self.wire is None else self.wire.json_in(content)
 
     @property
     def _of_nothing(self) -> Reason:
@@ -135,10 +153,11 @@ class RecordReading:
 
     def is_rounded(self, content: bytes, record: Record, headers: Sequence[Header]) -> bool:
         """Return whether a field in `exact` holds a number that reading has rounded."""
-        if self.wire is not None:
+        text = self._json_in(content)
+        if text is None:
             return any(holds_no_number(record.get(name)) for name in self.exact)
         opened = partial(self.shape.opened, headers=headers)
-        return rounded(content, record, self.exact, opened)
+        return rounded(text, record, self.exact, opened)
 
     def key_of(self, content: bytes | None, headers: Sequence[Header]) -> bytes | None:
         """Return who a record is about, whatever else it holds; None where that cannot be read."""
@@ -166,7 +185,8 @@ class RecordReading:
             try:
                 return self.shape.shaped_anyhow(self.loads(content or b""), headers)
             except orjson.JSONDecodeError:
-                record = self.shape.shaped_anyhow(_lenient(content or b"").parsed, headers)
+                found = self._lenient(content or b"")
+                record = self.shape.shaped_anyhow(found.parsed, headers)
         except Refused:
             return None
         there = (name for name in self.names if name in record)
@@ -180,14 +200,6 @@ def required_key(key: bytes | None, field: str = "") -> bytes:
     if len(key) > LARGEST_KEY_BYTES:
         raise Refused(Reason.TOO_LARGE, field)
     return key
-
-
-def _lenient(content: bytes) -> Lenient:
-    """Return JSON, with marks where it holds what no program can; `Refused` if it is none."""
-    try:
-        return lenient(content)
-    except orjson.JSONDecodeError:
-        raise Refused(why_no_json(content)) from None
 
 
 def event_of(record: Record, field: str) -> int:

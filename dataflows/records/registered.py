@@ -118,7 +118,14 @@ class Wire(Protocol):
         ...
 
     def read(self, content: bytes) -> object:
-        """Return what JSON would hold; `Refused` if content is nothing of this format."""
+        """Return what JSON would hold; `Refused` if content is nothing of this format.
+
+        `orjson.JSONDecodeError` says that orjson refuses the JSON in it.
+        """
+        ...
+
+    def json_in(self, content: bytes) -> bytes | None:
+        """Return the text of JSON in content that is read; None where the format is another."""
         ...
 
     def prepare(self) -> None:
@@ -152,6 +159,10 @@ class RawAvro:
     def read(self, content: bytes) -> object:
         """Return the value."""
         return self.schema.read(content)
+
+    def json_in(self, content: bytes) -> bytes | None:
+        """Return that there is none."""
+        return None
 
     def prepare(self) -> None:
         """Do nothing: the schema is there."""
@@ -223,6 +234,10 @@ class Registered:
         except Refused as refusal:
             raise Refused(refusal.reason, f"schema {number}") from None
 
+    def json_in(self, content: bytes) -> bytes | None:
+        """Return what stands behind the id of its schema."""
+        return content[PREFIX_BYTES:] if self.kind == "json_schema" else None
+
     def prepare(self) -> None:
         """Make the client of the registry, and look for what compiles schemas."""
         self.schemas.prepare()
@@ -289,10 +304,7 @@ class _AnyJson:
     """Read JSON, whatever its schema says."""
 
     def read(self, content: bytes) -> object:
-        try:
-            return orjson.loads(content)
-        except orjson.JSONDecodeError:
-            raise Refused(Reason.NOT_AS_SCHEMA) from None
+        return orjson.loads(content)
 
     def check(self) -> None:
         """Pass: only records show which fields they hold."""

@@ -9,12 +9,10 @@ import pytest
 
 from tests.dataflows.records.test_avro import look_at_damaged_avro
 from tests.dataflows.records.test_envelopes import look_at_damaged_records
-from tests.dataflows.records.test_mutated_schemas import look_at_mutated_schemas
 from tests.dataflows.records.test_protobuf import look_at_damaged_protobuf
 
 RESULTS = Path(__file__).parent / "results"
 RECORDS = 1_000_000
-SCHEMAS = 10_000
 
 
 @pytest.mark.acceptance
@@ -28,21 +26,6 @@ def test_a_million_damaged_records_of_each_format(tmp_path: Path) -> None:
     }.items():
         lines += _lines(name, RECORDS, partial(look, tmp_path, RECORDS))
     (RESULTS / "damaged_records.txt").write_text("\n".join(lines))
-
-
-@pytest.mark.acceptance
-def test_a_million_damaged_records_of_ten_thousand_mutated_schemas() -> None:
-    """Writes `results/mutated_schemas.txt`, which is committed."""
-    half, each = SCHEMAS // 2, RECORDS // SCHEMAS
-    lines = [
-        "Damaged records of 5,000 mutated schemas of each format, and what became of them.",
-        "",
-    ]
-    lines += _lines("Avro", half * each, partial(look_at_mutated_schemas, "avro", half, each))
-    lines += _lines(
-        "Protocol Buffers", half * each, partial(look_at_mutated_schemas, "protobuf", half, each)
-    )
-    (RESULTS / "mutated_schemas.txt").write_text("\n".join(lines))
 
 
 def _lines(name: str, records: int, look: Callable[[], Counter[str]]) -> list[str]:

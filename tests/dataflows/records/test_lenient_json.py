@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from fugu.dataflows.base.batches import Batch, Decoded, Reason
 from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.records.codec import WORTH_SCANNING, Codec
-from fugu.dataflows.records.json_fields import FieldTimestamp
+from fugu.dataflows.records.json_fields import FieldTimestamp, Refused
 from fugu.dataflows.records.lenient_json import lenient, trouble
 from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.records.payloads import Payloads
+from fugu.dataflows.records.registered import Registered, SchemaText, prefix_of
 from fugu.dataflows.records.symbols import Symbols
 from fugu.operators.columns import IntegerColumn, column_of
+from tests.dataflows.records.test_hostile_schemas import OneText
 from tests.dataflows.stages.columns import batch_of
 
 ZONES = Codec(Symbols("zone", ["rest", "light"]), 1_000_000)
@@ -187,6 +189,55 @@ def test_no_text_takes_long_to_refuse(odd: bytes) -> None:
     """A million bytes are looked at once, not once more for each of them."""
     content = odd * (1_000_000 // len(odd))
     assert ZONES.decode(batch_of([(b"eve", content)])).dead.reasons == [Reason.NOT_JSON]
+
+
+SCHEMA = prefix_of(7)
+
+
+def with_schema(codec: Codec) -> Codec:
+    """Read the same of records that begin with the id of a JSON Schema."""
+    wire = Registered("json_schema", OneText(SchemaText("JSON", "{}")), codec.names)
+    return replace(codec, wire=wire)
+
+
+@pytest.mark.parametrize("unread", UNREAD)
+def test_json_with_a_schema_is_read_as_leniently(unread: bytes) -> None:
+    zones = with_schema(replace(TIMED, key="user"))
+    content = SCHEMA + b'{"note": %b, "zone": "light", "at": 5, "user": "ann"}' % unread
+    found = read(zones, content)
+    assert (found.values.tolist(), list(found.timestamps), list(found.keys)) == ([1], [5], [b"ann"])
+    payload = with_schema(Codec(Payloads(["x"], null="error"), 10_000, exact=("x",)))
+    content = SCHEMA + b'{"x": {"b": [1, "a"]}, "y": %b}' % unread
+    assert read(payload, content).values.tolist() == [b'{"b":[1,"a"]}']
+    reason, field = refusal(payload, SCHEMA + b'{"x": [%b]}' % unread)
+    assert (reason in (Reason.NOT_FINITE, Reason.WRONG_TYPE), field) == (True, "x")
+    with pytest.raises(Refused):
+        payload.opened(SCHEMA + b'{"x": [%b]}' % unread)
+
+
+def test_what_json_with_a_schema_cannot_hold_is_refused_where_it_is_read() -> None:
+    zones = with_schema(replace(TIMED, key="user"))
+    for value, reason in ((b'"\\ud800"', Reason.WRONG_TYPE), (b"1e999", Reason.NOT_FINITE)):
+        content = SCHEMA + b'{"zone": %b, "at": 5, "user": "ann"}' % value
+        assert refusal(zones, content) == (reason, "zone")
+        refused = read(zones, content).refused
+        assert (list(refused.keys), list(refused.timestamps)) == ([b"ann"], [5])
+        content = SCHEMA + b'{"zone": "rest", "at": 5, "user": %b}' % value
+        assert refusal(zones, content) == (reason, "user")
+
+
+def test_a_number_of_json_with_a_schema_is_no_payload_that_reading_would_round() -> None:
+    codec = with_schema(Codec(Payloads(["x"], null="error"), 10_000, exact=("x",)))
+    long = b"0.10000000000000000001"
+    assert refusal(codec, SCHEMA + b'{"x": [%b]}' % long) == (Reason.OUTSIDE_DOMAIN, "x")
+    found = read(codec, SCHEMA + b'{"x": 0.1, "y": %b}' % long)
+    assert found.values.tolist() == [b"0.1"]
+
+
+@pytest.mark.parametrize("wrong", NO_JSON)
+def test_what_is_no_json_is_not_as_its_schema_says(wrong: bytes) -> None:
+    content = SCHEMA + b'{"note": %b, "zone": "light"}' % wrong
+    assert refusal(with_schema(ZONES), content) == (Reason.NOT_AS_SCHEMA, "schema 7")
 
 
 @given(
