@@ -15,7 +15,7 @@ from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.records.payloads import Payloads
 from tests.dataflows.records.scanned.reading import ZONES, batch_of, is_read_alike_where_sure
 
-_SCANNED = "fugu.dataflows.records.scanned.compiled_"
+_SCANNED = "fugu.dataflows.records.scanned."
 _MOST_BATCHES, _RECORDS = 80, 150
 _READERS = [
     Codec(domain, 400)
@@ -32,30 +32,42 @@ _READERS = [
 
 def _table(name: str, some: bytes, entry: int) -> object:
     """A table of the scanner with another entry for some bytes."""
-    table = getattr(importlib.import_module(_SCANNED + "texts"), name).copy()
+    table = getattr(importlib.import_module(_SCANNED + "compiled_texts"), name).copy()
     table[list(some)] = entry
     return table
 
 
 FAULTS: dict[str, tuple[str, str, Callable[[], object]]] = {
-    "texts with escapes": ("objects", "ESCAPED_TEXT", lambda: np.uint8(17)),
-    "unknown escapes": ("texts", "_ESCAPED", lambda: _table("_ESCAPED", b"ax0' U", 1)),
-    "escapes of any digits": ("texts", "_HEXADECIMAL", lambda: np.ones(256, dtype=np.uint8)),
-    "control characters": ("texts", "_CLASSES", lambda: _table("_CLASSES", bytes(range(32)), 0)),
+    "texts with escapes": ("compiled_objects", "ESCAPED_TEXT", lambda: np.uint8(17)),
+    "unknown escapes": ("compiled_texts", "_ESCAPED", lambda: _table("_ESCAPED", b"ax0' U", 1)),
+    "escapes of any digits": (
+        "compiled_texts",
+        "_HEXADECIMAL",
+        lambda: np.ones(256, dtype=np.uint8),
+    ),
+    "control characters": (
+        "compiled_texts",
+        "_CLASSES",
+        lambda: _table("_CLASSES", bytes(range(32)), 0),
+    ),
     "bytes that are no UTF-8": (
-        "texts",
+        "compiled_texts",
         "_CLASSES",
         lambda: _table("_CLASSES", bytes(range(128, 256)), 0),
     ),
-    "characters of any length": ("texts", "_after_character", lambda: lambda _, at, end: at + 1),
-    "numbers beyond doubles": ("numerals", "OTHER_NUMBER", lambda: np.uint8(1)),
-    "long integers": ("numerals", "_INTEGER_DIGITS", lambda: 30),
-    "decimals of many digits": ("numerals", "_DECIMAL_DIGITS", lambda: 19),
-    "other whitespace": ("objects", "_TAB", lambda: 11),
-    "any name": ("objects", "_field_of", lambda: lambda *columns: len(columns[4]) - 1),
-    "doubles near a half": ("units", "_CLEAR", lambda: 0.51),
-    "items inside of items": ("items", "_after_nested", lambda: lambda _, begin, end: begin + 1),
-    "small payloads": ("payloads", "_SMALLEST", lambda: 20),
+    "characters of any length": (
+        "compiled_texts",
+        "_after_character",
+        lambda: lambda _, at, end: at + 1,
+    ),
+    "numbers beyond doubles": ("compiled_texts", "OTHER_NUMBER", lambda: np.uint8(1)),
+    "long integers": ("compiled_texts", "_INTEGER_DIGITS", lambda: 30),
+    "decimals of many digits": ("compiled_texts", "_DECIMAL_DIGITS", lambda: 19),
+    "other whitespace": ("compiled_objects", "_TAB", lambda: 11),
+    "any name": ("compiled_objects", "_field_of", lambda: lambda *columns: len(columns[4]) - 1),
+    "doubles near a half": ("compiled_values", "_CLEAR", lambda: 0.51),
+    "items inside of items": ("spans", "_after_nested", lambda: lambda _, begin, end: begin + 1),
+    "small payloads": ("compiled_values", "_SMALLEST", lambda: 20),
 }
 """Module, name and what is there instead, where a scanner has the fault."""
 
