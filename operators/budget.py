@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from fugu.operators.budget_units import LARGEST_SPENT, UNITS_PER_NAT, in_nats
 from fugu.operators.columns import binding_digest, chosen, copied, put, taken, where_rows
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import Guarantee, Point
 from fugu.operators.mechanism import (
     AT_THE_END,
@@ -37,6 +36,7 @@ from fugu.operators.mechanism import (
     TimedMechanism,
 )
 from fugu.operators.multi_step import IndependentReleases
+from fugu.operators.whole_numbers import take_whole_numbers
 
 EXHAUSTED = "budget_exhausted"
 LAST = "budget_last"

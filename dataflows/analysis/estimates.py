@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from fugu.dataflows.base.errors import CannotBeEstimated
 from fugu.dataflows.base.install import install
-from fugu.dataflows.base.visible import visible
+from fugu.dataflows.base.printable import visible
 from fugu.dataflows.publishing.promise import Promise
 from fugu.operators.budget import without_budget
 from fugu.operators.estimates.model_check import ModelCheck

@@ -23,7 +23,7 @@ from fugu.dataflows.analysis.exported import read_files
 from fugu.dataflows.analysis.topic import Topic, width_of
 from fugu.dataflows.base.errors import CannotBeEstimated, ConfigurationError, KafkaUnavailable
 from fugu.dataflows.base.install import install
-from fugu.dataflows.base.visible import visible
+from fugu.dataflows.base.printable import visible
 from fugu.dataflows.kafka.client import Bounds, Client
 from fugu.dataflows.kafka.connection import Kafka
 from fugu.dataflows.publishing.checked_promise import PromiseAlarm, checked_promise

@@ -16,8 +16,8 @@ from fugu.dataflows.analysis.estimates import Estimates
 from fugu.dataflows.analysis.users import estimated_means, estimated_shares
 from fugu.dataflows.analysis.window_totals import totals
 from fugu.dataflows.base.errors import CannotBeEstimated
+from fugu.dataflows.base.printable import visible
 from fugu.dataflows.base.ticks import MILLISECOND, between
-from fugu.dataflows.base.visible import visible
 from fugu.dataflows.publishing.promise import Promise
 from fugu.operators.estimates.model_check import ModelCheck
 from fugu.operators.mechanism import Mechanism

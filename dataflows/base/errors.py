@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from traceback import extract_tb
 
-from fugu.dataflows.base.visible import visible
+from fugu.dataflows.base.printable import visible
 
 OVER_NEW_RECORDS = "start a new pipeline with a new name, state and sink topic"
 """Advice where the source holds nothing any more that was released before."""

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import orjson
 
 from fugu.dataflows.base.errors import type_and_place
-from fugu.dataflows.base.visible import visible, visible_json
+from fugu.dataflows.base.printable import visible, visible_json
 
 LogFormat = Literal["plain", "json"]
 

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.base.install import install
-from fugu.dataflows.base.visible import visible, visible_json
+from fugu.dataflows.base.printable import visible, visible_json
 
 _PICTURES = (".png", ".svg")
 

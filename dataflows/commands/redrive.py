@@ -11,8 +11,8 @@ from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.base.ticks import MILLISECOND, between
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
 from fugu.dataflows.commands.output import Terminal, print_json
+from fugu.dataflows.flows.dead_letters import Choice
 from fugu.dataflows.flows.found_partitioner import as_begun
-from fugu.dataflows.flows.letters import Choice
 from fugu.dataflows.flows.redriven_state import COMMAND, complete, decide
 from fugu.dataflows.flows.state_directories import root_directory
 from fugu.dataflows.flows.stopped_state import alone_in

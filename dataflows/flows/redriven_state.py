@@ -16,9 +16,9 @@ import numpy as np
 
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.flows.dead_letters import Choice
 from fugu.dataflows.flows.first_start import own_begin
 from fugu.dataflows.flows.former_laws import former_until, former_with
-from fugu.dataflows.flows.letters import Choice
 from fugu.dataflows.flows.newest_copy import require_nothing_published_since
 from fugu.dataflows.flows.redriven_sinks import RedrivenSinks
 from fugu.dataflows.flows.redriving import Offsets, Redriving, chosen_records

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Outgoing, Sanitized
-from fugu.dataflows.flows.letters import Choice, chosen_letters, genuine
+from fugu.dataflows.flows.dead_letters import Choice, chosen_letters, genuine
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.partitioner import partitions_of
 from fugu.dataflows.state.redrive import Output, Tally

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from fugu.dataflows.base.batches import Batch, Reason
-from fugu.dataflows.flows.letters import Choice, chosen_letters, genuine
+from fugu.dataflows.flows.dead_letters import Choice, chosen_letters, genuine
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.records.registered import OF_UNKNOWN_SCHEMA
 

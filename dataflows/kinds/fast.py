@@ -3,7 +3,7 @@ from typing import Literal
 from fugu.dataflows.kinds.families.section import Files
 from fugu.dataflows.kinds.families.w_event import WEventOperator
 from fugu.operators.mechanism import Mechanism
-from fugu.operators.wevent.filtered import Fast
+from fugu.operators.wevent.fast import Fast
 from fugu.operators.wevent.strategy import Watched
 
 

@@ -26,8 +26,8 @@ from fugu.dataflows.base.errors import (
     OtherVersion,
 )
 from fugu.dataflows.base.field_paths import released_name
+from fugu.dataflows.base.printable import visible
 from fugu.dataflows.base.section import NO_FILES, described_schema
-from fugu.dataflows.base.visible import visible
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kinds import Operator, OperatorSection
 from fugu.dataflows.kinds.families.section import Noise

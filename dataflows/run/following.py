@@ -18,8 +18,8 @@ from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.base.errors import FuguError, StartRefused
 from fugu.dataflows.base.metrics import LAG, NOTICE, RECORDS_IN, Metrics
 from fugu.dataflows.flows.added_partitions import partitions_begun
+from fugu.dataflows.flows.dead_letters import Choice
 from fugu.dataflows.flows.found_partitioner import as_begun
-from fugu.dataflows.flows.letters import Choice
 from fugu.dataflows.flows.redriven_state import COMMAND as REDRIVE
 from fugu.dataflows.flows.redriven_state import driven_again
 from fugu.dataflows.flows.repartitioning import COMMAND, Repartitioned, repartition

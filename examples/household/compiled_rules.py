@@ -12,7 +12,7 @@ from fugu.operators.budget_units import LARGEST_CHARGE, UNITS_PER_NAT
 from fugu.operators.compiled.compiling import entry_point, part
 from fugu.operators.compiled_charges import charge_up_to
 from fugu.operators.mechanism import Integers
-from fugu.operators.wevent.filtered import INTEGRAL, PROPORTIONAL
+from fugu.operators.wevent.fast import INTEGRAL, PROPORTIONAL
 from fugu.operators.wevent.rescue_dp import (
     FARTHEST,
     LARGEST_PART,

@@ -13,6 +13,7 @@ from examples.household.household import LARGEST_LOAD, Household
 from examples.household.perfect_sampling import UnicornStar
 from fugu.operators.mechanism import Inputs, Integers, Mechanism
 from fugu.operators.randomness import DrawScope, Secret, tick_position
+from fugu.operators.single_stream import with_plan
 from fugu.operators.swellfish.interval_strategies import (
     IntervalStrategy,
     TINARSample,
@@ -29,7 +30,6 @@ from fugu.operators.swellfish.ts_strategies import (
     TSSample,
     TSUniform,
 )
-from fugu.operators.trial import with_plan
 from fugu.operators.wevent.pegasus import Pegasus
 from fugu.operators.wevent.rescue_dp import RescueDp
 from fugu.operators.wevent.spread_strategies import (

@@ -17,11 +17,11 @@ from examples.household.compiled_rules import EXACT, REPEAT
 from examples.household.perfect_sampling import UnicornStar
 from fugu.operators.mechanism import Inputs, Integers, Kind, Mechanism
 from fugu.operators.randomness import DrawScope, Secret, tick_position
+from fugu.operators.single_stream import with_plan
 from fugu.operators.swellfish.interval_strategies import Unicorn, UnicornPS
 from fugu.operators.swellfish.strategy import PolicyStrategy, WindowStrategy
 from fugu.operators.swellfish.ts_strategies import TSBudgetAbsorption, TSBudgetDistribution
-from fugu.operators.trial import with_plan
-from fugu.operators.wevent.filtered import FIRST_VARIANCE
+from fugu.operators.wevent.fast import FIRST_VARIANCE
 from fugu.operators.wevent.pegasus import LONGEST, Pegasus
 from fugu.operators.wevent.rescue_dp import RescueDp
 from fugu.operators.wevent.spread_strategies import BudgetAbsorption, BudgetDistribution

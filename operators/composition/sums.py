@@ -8,7 +8,7 @@ from operator import add as add_losses
 
 from fugu.operators.composition.spend import NEVER_ADDED, NotAddable, Spend
 from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE, Notion
-from fugu.operators.stretches import periods_touched, windows_touched
+from fugu.operators.time_spans import periods_touched, windows_touched
 
 _OF_WINDOWS: dict[Notion, Notion] = {"dp": "w-event-dp", "ldp": "w-event-ldp"}
 """State what a promise about a whole stream promises about every window."""

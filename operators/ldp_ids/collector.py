@@ -10,7 +10,6 @@ import numpy as np
 
 from fugu.operators.budget_units import in_nats
 from fugu.operators.columns import digest_of
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import (
     ARRIVALS,
     BEYOND_A_WINDOW,
@@ -34,6 +33,7 @@ from fugu.operators.ldp_ids.oracles import (
 from fugu.operators.ldp_ids.reporting import Instruction, Reporting, Tally, length
 from fugu.operators.mechanism import Draws, Floats, Inputs, Integers, Kind, Releases, State
 from fugu.operators.wevent.allocation import Booleans, require_length, units_below
+from fugu.operators.whole_numbers import take_whole_numbers
 
 _TICKS_INDEPENDENT = Point(
     "ticks-of-a-user-independent",

@@ -31,7 +31,7 @@ class CollectedUniform(Collector):
     Parameters: `symbols`, `window`, `epsilon` and `oracle`, as there; so are input, release and
     errors.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> lbu = CollectedUniform(symbols=2, window=2, epsilon=4.0)
     >>> [tick] = released(lbu, [[100, 0, 100, 0, 0, 66, 33]])
     >>> tick.values.round(1).tolist(), tick.annotations["standard_error"].round(1).tolist()
@@ -71,7 +71,7 @@ class CollectedSample(Collector):
     Parameters: `symbols`, `window`, `epsilon` and `oracle`, as there; so are input, release and
     errors.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> lsp = CollectedSample(symbols=2, window=2, epsilon=4.0)
     >>> first, second = released(lsp, [[100, 0, 100, 0, 0, 80, 20], [90, 0, 0, 0, 0, 0, 0]])
     >>> first.values.round(1).tolist(), second.values.round(1).tolist()
@@ -111,7 +111,7 @@ class CollectedPopulationUniform(Collector):
     Parameters: `symbols`, `window`, `epsilon` and `oracle`, as there; so are input, release and
     errors.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> lpu = CollectedPopulationUniform(symbols=2, window=2, epsilon=4.0)
     >>> [tick] = released(lpu, [[100, 0, 50, 0, 0, 40, 10]])
     >>> tick.values.round(1).tolist()
@@ -160,7 +160,7 @@ class CollectedBudgetDistribution(BudgetDivision):
     Parameters: `symbols`, `window`, `epsilon` and `oracle`, as there. Input, release and errors
     are those of `Collector`, decisions and state those of `DecidingCollector`.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> lbd = CollectedBudgetDistribution(symbols=2, window=2, epsilon=8.0)
     >>> far, near = [1000, 1000, 0, 850, 150, 0, 0], [1000, 1000, 1000, 850, 150, 850, 150]
     >>> ticks = released(lbd, [far, near, near])
@@ -190,7 +190,7 @@ class CollectedBudgetAbsorption(BudgetDivision):
     Parameters: `symbols`, `window`, `epsilon` and `oracle`, as there. Input, release and errors
     are those of `Collector`, decisions and state those of `DecidingCollector`.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> lba = CollectedBudgetAbsorption(symbols=2, window=2, epsilon=8.0)
     >>> far, near = [1000, 1000, 0, 850, 150, 0, 0], [1000, 1000, 1000, 850, 150, 850, 150]
     >>> ticks = released(lba, [far, near, near])
@@ -220,7 +220,7 @@ class CollectedPopulationDistribution(PopulationDivision):
     Parameters: `symbols`, `window`, `epsilon` and `oracle`, as there. Input, release and errors
     are those of `Collector`, decisions and state those of `DecidingCollector`.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> lpd = CollectedPopulationDistribution(symbols=2, window=2, epsilon=4.0)
     >>> far, near = [1000, 250, 0, 225, 25, 0, 0], [1000, 250, 250, 200, 50, 200, 50]
     >>> ticks = released(lpd, [far, near, near])
@@ -248,7 +248,7 @@ class CollectedPopulationAbsorption(PopulationDivision):
     Parameters: `symbols`, `window`, `epsilon` and `oracle`, as there. Input, release and errors
     are those of `Collector`, decisions and state those of `DecidingCollector`.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> lpa = CollectedPopulationAbsorption(symbols=2, window=2, epsilon=4.0)
     >>> far, near = [1000, 250, 0, 225, 25, 0, 0], [1000, 250, 250, 200, 50, 200, 50]
     >>> ticks = released(lpa, [far, near, near])

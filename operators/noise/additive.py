@@ -10,10 +10,10 @@ import numpy as np
 
 from fugu.operators.budget_units import exact_exp
 from fugu.operators.columns import ByteColumn, bytes_of, encode_fields, table_of_fields
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.digests import digests_of
 from fugu.operators.mechanism import Array, Draws, Floats, Integers, Words
 from fugu.operators.noise.grid import Grid
+from fugu.operators.whole_numbers import take_whole_numbers
 
 COMFORTABLE = 100
 """With fewer grid steps (per coordinate) in the sensitivity, rounding may cost over 1 percent."""

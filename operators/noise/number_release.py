@@ -9,12 +9,12 @@ import numpy as np
 
 from fugu.operators.budget_units import in_nats
 from fugu.operators.columns import binding_digest
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import RANGE, Guarantee, Point, local_privacy
 from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State
 from fugu.operators.multi_step import IndependentReleases
 from fugu.operators.noise.grid import Grid, counted
 from fugu.operators.noise.laplace import LaplaceNoise
+from fugu.operators.whole_numbers import take_whole_numbers
 
 LARGEST_UNITS_PER_ONE = 10**12
 

@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from fugu.operators.columns import digest_of
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import (
     ANY_PRIOR,
     DEPENDENT_OTHERS,
@@ -28,6 +27,7 @@ from fugu.operators.noise.number_release import LARGEST_UNITS_PER_ONE
 from fugu.operators.realtime.measurement import FILTER_WEIGHTS, beyond_windows
 from fugu.operators.realtime.real_time_release import Presentation, RealTimeRelease
 from fugu.operators.wevent.allocation import LARGEST_VALUE
+from fugu.operators.whole_numbers import take_whole_numbers
 
 _NUMBERS = Neighbours("stream", "number", "replaced")
 _WIDTH = Point(
@@ -68,7 +68,7 @@ class LocalRealTimeRelease:
     doubles `(rows,)`, as are annotations. State: that of `RealTimeRelease`.
     Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> release = LocalRealTimeRelease(lower=400, upper=2000, epsilon=5.0, delta=1e-6, horizon=2)
     >>> [tick.annotations["published"].tolist() for tick in released(release, [725] * 3)]
     [[True], [True], [False]]

@@ -14,7 +14,6 @@ from fugu.operators.columns import (
     digest_of,
     where_rows,
 )
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import (
     CONTRIBUTIONS,
     Guarantee,
@@ -42,6 +41,7 @@ from fugu.operators.wevent.allocation import (
     vectors,
 )
 from fugu.operators.wevent.strategy import kinds_of
+from fugu.operators.whole_numbers import take_whole_numbers
 
 Presentation = Literal["none", "integer", "non_negative"]
 
@@ -191,7 +191,7 @@ class RealTimeRelease:
     Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers or
     not `(rows, bins)`.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> release = RealTimeRelease(1, 1, 1, epsilon=5.0, delta=1e-6, horizon=100)
     >>> *_, last = released(release, [[500]] * 100)
     >>> last.values.round(1).tolist(), last.annotations["standard_error"].round(1).tolist()

@@ -9,7 +9,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from fugu.operators.columns import copied, digest_of, where_rows
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Draws, Floats, Inputs, Integers, Releases, State
 from fugu.operators.noise.gaussian import VARIANCE
@@ -40,6 +39,7 @@ from fugu.operators.wevent.allocation import (
     vectors,
 )
 from fugu.operators.wevent.strategy import kinds_of
+from fugu.operators.whole_numbers import take_whole_numbers
 
 _LONGEST_GAP = 2**30
 """Ticks after which a correlation of .9999 has nothing left."""
@@ -234,7 +234,7 @@ class ShapedRelease:
     what all readers know. Raises `ValueError` naming the parameter, and, in `step`, for values that
     are not integers or not `(rows, bins)`.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> cap = PersonalCap(at_most=1, ticks=1000)
     >>> model = DeclaredModel((500.0,), (20.0,), 0.99)
     >>> shaped = ShapedRelease(1, 1, 0.5, 1e-6, cap, model, tick_milliseconds=1000)

@@ -36,7 +36,7 @@ class GeneralizedRandomizedResponse(RandomizedResponse, EnumerableMechanism):
     The truth is released with probability e^epsilon / (e^epsilon + n - 1), any other symbol with 1
     / (e^epsilon + n - 1), up to n 2^-64. `frequency_estimates` undoes the bias of counts.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> grr = GeneralizedRandomizedResponse(symbols=4, epsilon=1.0)
     >>> [int(release.values[0]) for release in released(grr, [0, 1, 2, 3])]
     [1, 1, 1, 3]

@@ -12,11 +12,11 @@ import numpy as np
 
 from fugu.operators.budget_units import charge_of_exact_ratio, in_nats
 from fugu.operators.columns import ByteColumn, binding_digest
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import Guarantee, Point, local_privacy
 from fugu.operators.mechanism import Inputs, Integers, Words
 from fugu.operators.multi_step import IndependentReleases
 from fugu.operators.responses.frequency_estimates import standard_errors
+from fugu.operators.whole_numbers import take_whole_numbers
 
 WORDS = 2**64
 LARGEST_EPSILON = 50.0

@@ -9,7 +9,6 @@ import numpy as np
 
 from fugu.operators.budget_units import add_spent, charge_of_ratio
 from fugu.operators.columns import Bytes, binding_digest
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.digests import extended
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import (
@@ -37,6 +36,7 @@ from fugu.operators.sip.integer_law import FORMAT, RATIO_UP
 from fugu.operators.sip.kernels import SymbolLaw, has_compiled_prediction
 from fugu.operators.sip.markov_model import Chain, normalised, ordered_sum
 from fugu.operators.sip.proposals import Mask
+from fugu.operators.whole_numbers import take_whole_numbers
 
 if TYPE_CHECKING:
     from fugu.operators.sip.compiled_adaptive_release import CompiledAdaptiveStep

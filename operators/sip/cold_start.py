@@ -10,7 +10,6 @@ import numpy as np
 
 from fugu.operators.budget_units import add_spent, exact_exp, exact_expm1, in_nats
 from fugu.operators.columns import Bytes, binding_digest
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.digests import extended
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import (
@@ -42,6 +41,7 @@ from fugu.operators.sip.kernels import (
 from fugu.operators.sip.privacy_bound import PrivacyBound, Radius
 from fugu.operators.sip.proposals import Kernel, Mask
 from fugu.operators.sip.stream_learning import StreamLearning, checked_positions, enough_positions
+from fugu.operators.whole_numbers import take_whole_numbers
 
 if TYPE_CHECKING:
     from fugu.operators.sip.compiled_law import CompiledLaw

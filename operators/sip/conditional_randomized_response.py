@@ -11,7 +11,6 @@ import numpy as np
 
 from fugu.operators.budget_units import LARGEST_CHARGE, add_spent, exact_exp, exact_expm1
 from fugu.operators.columns import Bytes, binding_digest
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.digests import extended
 from fugu.operators.guarantee import Guarantee, Point
 from fugu.operators.mechanism import (
@@ -47,6 +46,7 @@ from fugu.operators.sip.markov_model import Chain, MarkovModel, normalised
 from fugu.operators.sip.privacy_bound import PrivacyBound, Radius
 from fugu.operators.sip.proposals import IdentityKernel, Kernel
 from fugu.operators.sip.release_law import ReleaseLaw
+from fugu.operators.whole_numbers import take_whole_numbers
 
 if TYPE_CHECKING:
     from fugu.operators.sip.compiled_adaptive_release import CompiledAdaptiveStep

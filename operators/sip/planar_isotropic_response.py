@@ -9,7 +9,6 @@ import numpy as np
 
 from fugu.operators.budget_units import add_spent, in_nats
 from fugu.operators.columns import Bytes, binding_digest
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.digests import extended
 from fugu.operators.guarantee import Guarantee, Point, local_privacy
 from fugu.operators.mechanism import (
@@ -30,6 +29,7 @@ from fugu.operators.responses.randomized_response import Odds
 from fugu.operators.sip.distances import Distance, Hamming
 from fugu.operators.sip.inputs import bound_to, checked_belief, checked_symbols, digest_table
 from fugu.operators.sip.markov_model import Chain, normalised
+from fugu.operators.whole_numbers import take_whole_numbers
 
 
 @dataclass(frozen=True, eq=False)

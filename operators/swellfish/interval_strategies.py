@@ -83,7 +83,7 @@ class UnicornIS(IntervalStrategy):
 
     >>> from fugu.operators.swellfish.household import HOUSEHOLD
     >>> from fugu.operators.swellfish.relevance import Status
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> once = UnicornIS(HOUSEHOLD, bins=1, epsilon=2.0)
     >>> for tick in released(once, [[500]] * 5):
     ...     status = Status(tick.annotations["status"][0])
@@ -119,7 +119,7 @@ class UnicornPS(IntervalStrategy):
     Parameters: those of `PolicyStrategy`, as are input, release and errors.
 
     >>> from fugu.operators.swellfish.household import HOUSEHOLD
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> always = UnicornPS(HOUSEHOLD, bins=1, epsilon=1.0, irrelevant="exact")
     >>> for tick in released(always, [[500]] * 4):
     ...     print(tick.values[0, 0], tick.annotations["publication_epsilon"][0].round(3))
@@ -156,7 +156,7 @@ class Unicorn(UnicornPS):
 
     >>> from fugu.operators.swellfish.household import HOUSEHOLD
     >>> from fugu.operators.swellfish.relevance import Status
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> unicorn = Unicorn(HOUSEHOLD, bins=1, epsilon=20.0)
     >>> ticks = released(unicorn, [[500]] * 4 + [[40_500]] * 2)
     >>> [Status(tick.annotations["status"][0]).name for tick in ticks]
@@ -202,7 +202,7 @@ class TINARUniform(IntervalStrategy):
     `sensitivity` is the one that noise is drawn for.
 
     >>> from fugu.operators.swellfish.household import HOUSEHOLD
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> ticks = released(TINARUniform(HOUSEHOLD, bins=1, epsilon=1.0), [[500]] * 8)
     >>> [float(tick.annotations["publication_epsilon"][0].round(3)) for tick in ticks]
     [0.0, 0.5, 0.333, 0.333, 0.333, 0.333, 0.0, 1.0]

@@ -12,7 +12,6 @@ import numpy as np
 
 from fugu.operators.budget_units import UNITS_PER_NAT, in_nats
 from fugu.operators.columns import digest_of, encode_fields, objects
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.digests import extended
 from fugu.operators.guarantee import Guarantee, Point
 from fugu.operators.mechanism import Draws, Inputs, Integers, Releases, State
@@ -31,6 +30,7 @@ from fugu.operators.wevent.allocation import (
     vectors,
 )
 from fugu.operators.wevent.strategy import Tick, digests, standard_errors
+from fugu.operators.whole_numbers import take_whole_numbers
 
 DIGEST_BYTES = 16
 

@@ -15,7 +15,7 @@ class TSUniform(WindowStrategy):
     errors.
 
     >>> from fugu.operators.swellfish.household import HOUSEHOLD
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> uniform = TSUniform(HOUSEHOLD, bins=1, epsilon=1.0, window=4)
     >>> ticks = released(uniform, [[500]] * 8)
     >>> [float(tick.annotations["publication_epsilon"][0]) for tick in ticks]

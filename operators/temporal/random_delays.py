@@ -95,7 +95,7 @@ class BackwardPerturbation(RandomLag):
     Parameters: those of `TemporalPerturbation`, as are input, release, state and errors; `epsilon`
     in nats, 0 < epsilon <= 50. Nothing is ever pending, so an epoch ends without a cool-down.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> backward = BackwardPerturbation(k=3, epsilon=2.0)
     >>> [tick.values[0] for tick in released(backward, [b"%d" % tick for tick in range(8)])]
     [None, None, b'2', b'3', b'4', b'4', b'6', b'6']

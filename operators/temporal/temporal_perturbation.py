@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.operators.columns import DIGEST_BYTES, ByteColumn, copied, digest_of
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.digests import digests_of, extended
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import (
@@ -26,6 +25,7 @@ from fugu.operators.mechanism import (
     Words,
 )
 from fugu.operators.temporal.dispatch_law import LARGEST_K, Expected
+from fugu.operators.whole_numbers import take_whole_numbers
 
 _NOTHING = np.array(None, dtype=object)
 _WORTH_A_COLUMN = 64

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from fugu.operators.columns import binding_digest
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import Guarantee, Point
 from fugu.operators.mechanism import Array, Draws, Floats, Kind, Releases, State, Words
 from fugu.operators.randomness import draws_of, integers_below, unit_interval
@@ -37,6 +36,7 @@ from fugu.operators.temporal.guarantees import (
 )
 from fugu.operators.temporal.selection import infeasible, select, smaller_k_is_better
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
+from fugu.operators.whole_numbers import take_whole_numbers
 
 StartMode = Literal["stationary", "cold"]
 
@@ -284,7 +284,7 @@ class ThresholdPerturbation(ThresholdDispatch):
 
     Parameters: those of `ThresholdDispatch`, as are input, release, state and errors.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> threshold = ThresholdPerturbation.for_budget(k=5, epsilon=2.0)
     >>> threshold.c0, round(threshold.delay_law_epsilon, 3)
     (3, 1.695)

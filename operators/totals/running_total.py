@@ -8,7 +8,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from fugu.operators.columns import copied, digest_of, where_rows
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State
 from fugu.operators.personal_cap import Booleans, PersonalCap
@@ -24,6 +23,7 @@ from fugu.operators.wevent.allocation import (
     vectors,
 )
 from fugu.operators.wevent.strategy import kinds_of
+from fugu.operators.whole_numbers import take_whole_numbers
 
 _NEVER = -(2**63)
 
@@ -69,7 +69,7 @@ class RunningTotal:
     Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers or
     not `(rows, bins)`.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> totals = RunningTotal(1, 1, 1, epsilon=1.0, delta=1e-6, horizon=1000, window=1)
     >>> *_, last = released(totals, [[500]] * 100)
     >>> last.values.round(1).tolist(), last.annotations["standard_error"].round(1).tolist()

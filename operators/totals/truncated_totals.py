@@ -9,7 +9,6 @@ import numpy as np
 
 from fugu.operators.budget_units import in_nats
 from fugu.operators.columns import binding_digest
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import (
     ARRIVALS,
     CORRELATION,
@@ -28,6 +27,7 @@ from fugu.operators.noise.grid import counted
 from fugu.operators.noise.unit_laplace import TOTAL_VARIATION, WORDS_PER_DRAW, sample
 from fugu.operators.randomness import draws_of
 from fugu.operators.wevent.allocation import LARGEST_VALUE, require_size, units_below
+from fugu.operators.whole_numbers import take_whole_numbers
 
 FAN_OUT = 16
 """A node of the tree is the sum of so many below it."""

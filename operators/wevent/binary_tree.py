@@ -8,7 +8,6 @@ import numpy as np
 
 from fugu.operators.budget_units import UNITS_PER_NAT, add_spent, in_nats
 from fugu.operators.columns import digest_of
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.digests import extended
 from fugu.operators.guarantee import (
     BEYOND_A_WINDOW,
@@ -37,6 +36,7 @@ from fugu.operators.wevent.strategy import (
     standard_errors,
     window_guarantee,
 )
+from fugu.operators.whole_numbers import take_whole_numbers
 
 LARGEST_HORIZON = 2**16
 """With it, totals of the largest values fit 64 bits."""
@@ -74,7 +74,7 @@ class BinaryTree:
     Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers or
     not `(rows, bins)`.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> tree = BinaryTree(bins=1, window=1, epsilon=1.0, sensitivity=1, horizon=3)
     >>> [int(tick.values[0, 0]) for tick in released(tree, [[500]] * 4)]
     [498, 1000, 1497, 1497]

@@ -11,12 +11,12 @@ from typing import ClassVar
 import numpy as np
 
 from fugu.operators.columns import encode_fields
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import Point
 from fugu.operators.mechanism import Integers, State
 from fugu.operators.wevent import allocation
 from fugu.operators.wevent.allocation import Booleans
 from fugu.operators.wevent.strategy import Strategy
+from fugu.operators.whole_numbers import take_whole_numbers
 
 _ROW_SUM = 1e-9
 """The largest distance of the sum of a row from 1."""
@@ -182,7 +182,7 @@ class PrivacyBudgetAllocation(Strategy):
     Parameters: those of `Strategy`, and `flags`, a provider from `operators.wevent.pba`. Input,
     release and errors: as for `Strategy`. State: also `shares`, and what the provider remembers.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> from fugu.operators.wevent.pba import Schedule
     >>> pba = PrivacyBudgetAllocation(2, 2, 1.0, 1, flags=Schedule((False, True)))
     >>> ticks = released(pba, [[500, 0], [500, 99], [500, 198], [500, 297]])

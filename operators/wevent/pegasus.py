@@ -8,7 +8,6 @@ import numpy as np
 
 from fugu.operators.budget_units import UNITS_PER_NAT, in_nats
 from fugu.operators.columns import digest_of
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.digests import extended
 from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours, Point
 from fugu.operators.mechanism import Draws, Inputs, Integers, Releases, State
@@ -29,6 +28,7 @@ from fugu.operators.wevent.strategy import (
     standard_errors,
     window_guarantee,
 )
+from fugu.operators.whole_numbers import take_whole_numbers
 
 PARTS = 5
 """Parts that the share of a tick is divided into; one of them is for grouping."""
@@ -82,7 +82,7 @@ class Pegasus:
     Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers or
     not `(rows, bins)`.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> pegasus = Pegasus(bins=1, window=4, epsilon=8.0, sensitivity=1)
     >>> ticks = list(released(pegasus, [[500]] * 4 + [[900]] * 3))
     >>> [int(tick.values[0, 0]) for tick in ticks]

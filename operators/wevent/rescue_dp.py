@@ -11,7 +11,7 @@ from fugu.operators.columns import encode_fields
 from fugu.operators.mechanism import Floats, Integers, State
 from fugu.operators.wevent import allocation
 from fugu.operators.wevent.allocation import Booleans, Offer, pushed
-from fugu.operators.wevent.filtered import INTEGRAL, PROPORTIONAL, FilteredStrategy, row_sums
+from fugu.operators.wevent.fast import INTEGRAL, PROPORTIONAL, FilteredStrategy, row_sums
 
 SHARE_BITS = 18
 """A share times 20 nats fits 64 bits."""
@@ -112,7 +112,7 @@ class RescueDp(FilteredStrategy):
     `variance`), the controller (`errors`, `samples`, `interval`), and `due`, the next tick to
     sample.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> rescue = RescueDp(bins=1, window=8, epsilon=1.0, sensitivity=1)
     >>> ticks = released(rescue, [[500]] * 4)
     >>> [float(tick.annotations["publication_epsilon"][0].round(3)) for tick in ticks]

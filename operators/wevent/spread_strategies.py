@@ -37,7 +37,7 @@ class Sample(Strategy):
 
     Parameters: those of `Strategy`, as are input, release, state and errors.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> sample = Sample(bins=2, window=2, epsilon=1.0, sensitivity=1)
     >>> [release.values.tolist() for release in released(sample, [[500, 20], [600, 30], [700, 40]])]
     [[[498, 20]], [[498, 20]], [[702, 40]]]
@@ -76,7 +76,7 @@ class Uniform(Strategy):
     `window` is the number of ticks that count, and `sensitivity` twice what a contribution amounts
     to, whatever its sign; then `window_epsilon` is what so many ticks in a row have spent.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> uniform = Uniform(bins=3, window=10, epsilon=1.0, sensitivity=1)
     >>> [release] = released(uniform, [[500, 20, 0]])
     >>> release.values.tolist(), release.annotations["standard_error"].round(2).tolist()
@@ -175,7 +175,7 @@ class BudgetDistribution(Strategy):
     Parameters: those of `Strategy`, as are input, release and errors. State: also `shares`, what
     the publications of a window took.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> distribution = BudgetDistribution(bins=2, window=2, epsilon=1.0, sensitivity=1)
     >>> ticks = released(distribution, [[500, 0], [500, 0], [500, 80], [500, 80]])
     >>> [tick.annotations["publication_epsilon"].tolist() for tick in ticks]
@@ -207,7 +207,7 @@ class BudgetAbsorption(Strategy):
     Parameters: those of `Strategy`, as are input, release and errors. State: also `last`, the tick
     of the last publication, and `multiple`: of how many ticks it had the part.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> absorption = BudgetAbsorption(bins=2, window=2, epsilon=1.0, sensitivity=1)
     >>> ticks = released(absorption, [[0, 0], [0, 80], [0, 80], [0, 80]])
     >>> [tick.annotations["publication_epsilon"].tolist() for tick in ticks]

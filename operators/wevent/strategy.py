@@ -11,7 +11,6 @@ import numpy as np
 
 from fugu.operators.budget_units import LARGEST_CHARGE, UNITS_PER_NAT, in_nats
 from fugu.operators.columns import binding_digest, digest_of
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.digests import extended
 from fugu.operators.guarantee import (
     BEYOND_A_WINDOW,
@@ -45,6 +44,7 @@ from fugu.operators.wevent.allocation import (
     units_below,
     vectors,
 )
+from fugu.operators.whole_numbers import take_whole_numbers
 
 _TICKS_INDEPENDENT = Point(
     "ticks-independent",
@@ -410,7 +410,7 @@ class Watched:
     change leaks: 2 if noise is for users who come or go, else 1; `ValueError` for others. State:
     also `leakage (rows,)`.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> from fugu.operators.wevent.spread_strategies import Uniform
     >>> rows = [[0.6, 0.4], [0.1, 0.9]]
     >>> often = TemporalCorrelation.of(rows, backward=rows)

@@ -11,7 +11,6 @@ import numpy as np
 
 from fugu.operators.budget_units import in_nats
 from fugu.operators.columns import encode_fields
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import (
     ARRIVALS,
     BEYOND_A_WINDOW,
@@ -32,6 +31,7 @@ from fugu.operators.mechanism import Floats, Integers, State, Words
 from fugu.operators.responses.randomized_response import WORDS, Odds
 from fugu.operators.wevent.allocation import Booleans
 from fugu.operators.wevent.pba import Flags, dobrushin, require_share
+from fugu.operators.whole_numbers import take_whole_numbers
 
 _MOST_KNOWN = 2**16
 """Bound the budgets whose odds are remembered."""

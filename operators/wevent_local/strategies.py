@@ -20,7 +20,7 @@ class LocalPrivacyBudgetAllocation(WindowReports):
 
     Parameters: also `flags`, which look at public data and releases only.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> pba = LocalPrivacyBudgetAllocation(symbols=3, window=2, epsilon=40.0)
     >>> for release in released(pba, [2, 2, 0]):
     ...     print(release.values.astype(int).tolist(), release.kinds.tolist())
@@ -50,7 +50,7 @@ class LocalBudgetDistribution(WindowReports):
 
     Parameters: `symbols`, `window`, `epsilon` and `dissimilarity`, as there.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> mechanism = LocalBudgetDistribution(symbols=3, window=2, epsilon=40.0)
     >>> [release.kinds.tolist() for release in released(mechanism, [2, 2, 0])]
     [[0], [1], [0]]
@@ -70,7 +70,7 @@ class LocalBudgetAbsorption(WindowReports):
 
     Parameters: `symbols`, `window`, `epsilon` and `dissimilarity`, as there.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> mechanism = LocalBudgetAbsorption(symbols=3, window=2, epsilon=40.0)
     >>> [release.kinds.tolist() for release in released(mechanism, [2, 2, 0])]
     [[0], [1], [0]]
@@ -90,7 +90,7 @@ class LocalUniform(WindowReports):
 
     Parameters: `symbols`, `window`, `epsilon` and `dissimilarity`, as there.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> mechanism = LocalUniform(symbols=3, window=2, epsilon=40.0)
     >>> [release.kinds.tolist() for release in released(mechanism, [2, 2, 0])]
     [[0], [0], [0]]
@@ -110,7 +110,7 @@ class LocalSample(WindowReports):
 
     Parameters: `symbols`, `window`, `epsilon` and `dissimilarity`, as there.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> mechanism = LocalSample(symbols=3, window=2, epsilon=40.0)
     >>> [release.kinds.tolist() for release in released(mechanism, [2, 2, 0])]
     [[0], [1], [0]]

@@ -11,7 +11,6 @@ import numpy as np
 from fugu.operators import compiled
 from fugu.operators.budget_units import in_nats, units_of
 from fugu.operators.columns import Bytes, binding_digest, taken
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.digests import extended
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import (
@@ -39,6 +38,7 @@ from fugu.operators.wevent_local.reports import (
     WordMemo,
     reports_guarantee,
 )
+from fugu.operators.whole_numbers import take_whole_numbers
 
 if TYPE_CHECKING:
     from fugu.operators.wevent_local.compiled_reports import CompiledReports

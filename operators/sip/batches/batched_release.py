@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from fugu.operators.budget_units import add_spent
 from fugu.operators.columns import binding_digest, copied
-from fugu.operators.declared import take_whole_numbers
 from fugu.operators.digests import extended
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import (
@@ -43,6 +42,7 @@ from fugu.operators.sip.inputs import Gaps, checked_belief, checked_symbols, pre
 from fugu.operators.sip.kernels import Search
 from fugu.operators.sip.markov_model import Chain
 from fugu.operators.sip.privacy_bound import PREDICTIONS, Radius
+from fugu.operators.whole_numbers import take_whole_numbers
 
 LARGEST_WINDOW = 32
 

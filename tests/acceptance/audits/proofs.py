@@ -30,7 +30,7 @@ _BY_KIND = {
     "uniform_ldp": _REPORTS,
     "sample_ldp": _REPORTS,
     "laplace": "privacy/test_finite_precision",
-    "fast": "operators/wevent/test_filtered",
+    "fast": "operators/wevent/test_fast",
     "binary_tree": "operators/wevent/test_binary_tree",
     "pegasus": "privacy/test_pegasus_leakage",
     "quantified": "privacy/test_temporal_leakage",

@@ -19,7 +19,7 @@ from fugu.operators.budget_units import in_nats, units_of
 from fugu.operators.leakage.correlation import TemporalCorrelation
 from fugu.operators.mechanism import Inputs
 from fugu.operators.randomness import DrawScope, Secret, tick_position
-from fugu.operators.wevent.filtered import FilteredStrategy
+from fugu.operators.wevent.fast import FilteredStrategy
 from fugu.operators.wevent.quantified import Quantified
 from fugu.operators.wevent.rescue_dp import RescueDp
 from fugu.operators.wevent.strategy import Strategy, Watched

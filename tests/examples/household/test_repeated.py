@@ -10,7 +10,7 @@ from examples.household.study import ABSOLUTE, RELATIVE, errors_of, repeated_err
 from examples.household.zones import zone_series
 from fugu.operators.mechanism import Inputs, Integers, Mechanism
 from fugu.operators.noise.unit_laplace import sample
-from fugu.operators.trial import with_plan
+from fugu.operators.single_stream import with_plan
 from tests.examples.household.chosen_noise import ChosenNumbers
 from tests.examples.household.statistics import SEED
 from tests.thinned import first_in_test

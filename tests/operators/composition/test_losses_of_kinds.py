@@ -13,7 +13,7 @@ from fugu.operators.composition.composed_loss import ComposedLoss
 from fugu.operators.composition.spend import Spend
 from fugu.operators.guarantee import GaussianLoss, Guarantee, RepeatedLoss
 from fugu.operators.mechanism import ChargingMechanism
-from fugu.operators.trial import released
+from fugu.operators.single_stream import released
 from fugu.operators.wevent.allocation import Cap
 from fugu.operators.wevent.spread_strategies import Uniform
 from tests.conformance.kinds import KINDS

@@ -9,6 +9,7 @@ import pytest
 
 from fugu.operators.mechanism import Floats, Inputs
 from fugu.operators.randomness import DrawScope, Secret, tick_position
+from fugu.operators.single_stream import released
 from fugu.operators.swellfish.attribution import attribution
 from fugu.operators.swellfish.bounds import cost
 from fugu.operators.swellfish.changes import Change
@@ -16,7 +17,6 @@ from fugu.operators.swellfish.interval_strategies import Unicorn, UnicornPS
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.relevance import Query
 from fugu.operators.swellfish.timeline import Policies
-from fugu.operators.trial import released
 from fugu.operators.wevent.allocation import Booleans
 from tests.operators.swellfish.test_lifecycle import random_policy
 from tests.operators.swellfish.zones import HOURLY, once

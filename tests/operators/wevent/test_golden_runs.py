@@ -13,7 +13,7 @@ import pytest
 
 from fugu.operators.auditing.noise_as_drawn import ChosenNoise
 from fugu.operators.mechanism import Inputs, Integers
-from fugu.operators.wevent.filtered import Fast, FilteredStrategy
+from fugu.operators.wevent.fast import Fast, FilteredStrategy
 from fugu.operators.wevent.rescue_dp import RescueDp
 from tests.operators.wevent.test_allocation import NAT
 

@@ -20,7 +20,7 @@ from fugu.operators.mechanism import Draws, Inputs, Releases, State, Words
 from fugu.operators.personal_cap import PersonalCap
 from fugu.operators.wevent import allocation
 from fugu.operators.wevent.allocation import Booleans, Offer
-from fugu.operators.wevent.filtered import Fast
+from fugu.operators.wevent.fast import Fast
 from fugu.operators.wevent.pegasus import Pegasus
 from fugu.operators.wevent.spread_strategies import BudgetAbsorption, BudgetDistribution, Uniform
 from tests.operators.wevent import test_capped_loss, test_pegasus

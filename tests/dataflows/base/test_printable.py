@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.base.logs import JsonFormatter, PlainFormatter
-from fugu.dataflows.base.visible import visible, visible_json
+from fugu.dataflows.base.printable import visible, visible_json
 from fugu.dataflows.commands.output import Terminal, folding_table, print_json, print_json_line, say
 
 HOSTILE = "\x1b[2Jgone\x1b]8;;http://x\x07\u202enot\u2066 \x9b31m\x7f\r\u200b\U000e0041"

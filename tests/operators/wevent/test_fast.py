@@ -10,7 +10,7 @@ from fugu.operators.auditing.noise_as_drawn import ChosenNoise
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.mechanism import Inputs, Releases
 from fugu.operators.wevent.allocation import Cap
-from fugu.operators.wevent.filtered import Blocks, Fast, FilteredStrategy
+from fugu.operators.wevent.fast import Blocks, Fast, FilteredStrategy
 from fugu.operators.wevent.rescue_dp import RescueDp
 from tests.conformance.example import Example, Examples, Unusable
 from tests.operators.wevent.examples import COUNTS, UNUSABLE_STRATEGY

@@ -151,7 +151,7 @@ class Fast(FilteredStrategy):
     sample. State: the filter (`estimate`, `variance`), the controller (`errors`, `interval`), and
     `due`, the next tick to sample.
 
-    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.single_stream import released
     >>> fast = Fast(bins=1, window=8, epsilon=1.0, sensitivity=1, samples=3)
     >>> ticks = released(fast, [[500]] * 10)
     >>> "".join("-x"[int(tick.annotations["published"][0])] for tick in ticks)

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from fugu.operators.stretches import periods_touched, ticks_touched, windows_touched
+from fugu.operators.time_spans import periods_touched, ticks_touched, windows_touched
 
 
 def touched(begin: int, length: int, width: int) -> set[int]:
