@@ -34,7 +34,10 @@ def failing(log: logging.Logger) -> None:
 def test_the_name_of_a_file_that_is_no_text_is_logged_all_the_same(
     log_format: logs.LogFormat, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    root = logging.getLogger()
+    of_pytest = root.handlers[:]
     logs.configure(log_format)
+    root.handlers[:] = [one for one in root.handlers if one not in of_pytest]
     logging.getLogger("fugu").warning("cannot read %s", "a\udc80\x1b")
     said = capsys.readouterr().err
     message = orjson.loads(said)["message"] if log_format == "json" else said
