@@ -60,7 +60,7 @@ def test_a_test_that_was_passed_is_not_repeated(
 ) -> None:
     outcomes: list[str | None] = ["records differ", None]
     monkeypatch.setattr(folders, "folders", lambda: (tmp_path / "new",))
-    monkeypatch.setattr(availability, "difference", lambda: outcomes.pop(0))
+    monkeypatch.setattr(self_test, "difference", lambda: outcomes.pop(0))
     asked = [availability.refusal.__wrapped__() for _ in range(3)]
     assert asked == ["records differ", None, None]
 
@@ -71,7 +71,7 @@ def test_a_test_is_passed_again_where_nothing_can_be_kept(
     (tmp_path / "file").touch()
     outcomes: list[str | None] = [None, None]
     monkeypatch.setattr(folders, "folders", lambda: (tmp_path / "file" / "new",))
-    monkeypatch.setattr(availability, "difference", lambda: outcomes.pop(0))
+    monkeypatch.setattr(self_test, "difference", lambda: outcomes.pop(0))
     assert [availability.refusal.__wrapped__() for _ in range(2)] == [None, None]
     assert outcomes == []
 
@@ -82,13 +82,13 @@ def test_a_folder_that_cannot_be_looked_into_keeps_nothing(
     """Such as the home folder of another user; here, its name is too long for any."""
     outcomes: list[str | None] = [None, None]
     monkeypatch.setattr(folders, "folders", lambda: (tmp_path / ("n" * 300),))
-    monkeypatch.setattr(availability, "difference", lambda: outcomes.pop(0))
+    monkeypatch.setattr(self_test, "difference", lambda: outcomes.pop(0))
     assert [availability.refusal.__wrapped__() for _ in range(2)] == [None, None]
 
 
 @pytest.mark.slow
 def test_no_array_is_left_under_bounds_checks(tmp_path: Path) -> None:
-    code = "from fugu.dataflows.kafka.native.availability import difference; print(difference())"
+    code = "from fugu.dataflows.kafka.native.self_test import difference; print(difference())"
     environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "FUGU_CACHE_DIR": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
