@@ -33,7 +33,7 @@ _NOTHING_GAINED = Buffers((1,), (0,))
 """Buffers that do not mix: none are better where a person counts in every tick."""
 _STARTS = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 _BEGIN, _END = 'TABLE = """\n', '\n"""\n'
-"""What stands before and behind the table in its module."""
+"""Mark where the table begins and ends in its module."""
 
 
 @dataclass(frozen=True)

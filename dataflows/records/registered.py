@@ -186,9 +186,9 @@ class Registered:
     _known: "dict[int, RecordSchema | str]" = field(default_factory=dict)
     """Schemas, or why they are not used."""
     _at_work: list[Thread] = field(default_factory=list)
-    """What prepares schemas beside the dataflow."""
+    """Hold the thread that prepares schemas beside the dataflow."""
     _failed: list[Exception] = field(default_factory=list)
-    """What kept it from that, and has nothing to do with a schema."""
+    """Hold the failure of that thread, if it is of no schema, until the dataflow raises it."""
 
     @property
     def is_flat(self) -> bool:

@@ -19,7 +19,7 @@ _ON_DISK_SECONDS = 0.1
 """On disk, each partition of each sink asks."""
 _PATIENCE_SECONDS = 5.0
 _ANSWER_SECONDS = 120.0
-"""As long as writing waits for Kafka."""
+"""Wait for an answer as long as a write waits for Kafka."""
 _AGAIN_SECONDS = 0.1
 
 _STATE_IS_GONE = (

@@ -24,7 +24,7 @@ USERS, RECORDS, TICKS = 16, 360, 20
 BEGIN = 1_767_762_000_000
 """A morning on which policies of the examples hold: 2026-01-07, 06:00 in Berlin."""
 CONTENTS: tuple[Any, ...] = (True, 1, 7, 60, 100, "station", None)
-"""What a field may hold beside the words of an example."""
+"""Try these values in a field, beside the words of an example."""
 BAD = (None, b"", b"{", b"{}", b'{"value": {}, "id": 1}', b'{"value": "unheard of", "id": 2}')
 CAPPED = {"per": "10h", "at_most": 3}
 

@@ -85,7 +85,7 @@ def sift_payloads(
 _OUTSIDE, _VACANT = -1, -1
 _ONE_SYMBOL, _HALF = np.uint64(1), np.uint64(32)
 _BASIS, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
-"""Those of FNV-1a."""
+"""Start and multiply hashes as FNV-1a does."""
 
 
 class SymbolTable(NamedTuple):
